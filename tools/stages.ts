@@ -1,0 +1,37 @@
+/** The stages of a test run, in their order. */
+import { FINISH_EARLY } from './tally-reporter.ts';
+
+export interface Stage {
+  readonly name: string;
+  readonly about: string;
+  readonly command: readonly [program: string, ...args: string[]];
+  /** Whether it reports the tests that it ran; otherwise the stage counts as one. */
+  readonly countsTests: boolean;
+  /** The signal that asks it to end. */
+  readonly stopSignal: NodeJS.Signals;
+}
+
+export const stages: readonly Stage[] = [
+  check('format', 'formatting and the order of imports', 'biome', 'check'),
+  check('lint', 'mistakes, floating promises among them', 'oxlint'),
+  check('types', 'the TypeScript compiler', 'tsc'),
+  check('imports', 'which room may import which', 'node', 'tools/import-rules.ts'),
+  tests('unit', 'the tests beside the source'),
+  tests('integration', 'the tests against a real API server'),
+  tests('e2e', 'the tests against real nodes'),
+];
+
+function check(name: string, about: string, ...command: Stage['command']): Stage {
+  return { name, about, command, countsTests: false, stopSignal: 'SIGINT' };
+}
+
+function tests(name: string, about: string): Stage {
+  const reporters = ['--reporter=default', '--reporter=./tools/tally-reporter.ts'];
+  return {
+    name,
+    about,
+    command: ['vitest', 'run', '--project', name, ...reporters],
+    countsTests: true,
+    stopSignal: FINISH_EARLY,
+  };
+}

@@ -1,0 +1,55 @@
+/** Counts of what passed and failed, and how they are told: pure. */
+
+export interface Tally {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** One stage of a test run, after its end. `tally` is missing where the stage never began. */
+export interface StageResult {
+  readonly name: string;
+  readonly seconds: number;
+  readonly tally?: Tally;
+}
+
+/** The marks that the reporter leaves behind, one per line; `end` is the last of a run that came to its end. */
+export type Mark = 'passed' | 'failed' | 'skipped' | 'end';
+
+/** A check without counts of its own is one test: it passes when its program does. */
+export function tallyOfCheck(exitCode: number | null): Tally {
+  return exitCode === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
+}
+
+/** What a test run reported, with one failure more for what no test can report: a crash, an error outside the tests, no tests at all. */
+export function tallyOfTests(marks: string, exitCode: number | null): Tally {
+  const lines = marks.split('\n');
+  const count = (mark: Mark) => lines.filter((line) => line === mark).length;
+  const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')];
+  const crashed = count('end') === 0;
+  const failedSilently = exitCode !== 0 && failed === 0;
+  const ranNothing = passed + failed === 0;
+  return { passed, failed: failed + (crashed || failedSilently || ranNothing ? 1 : 0), skipped };
+}
+
+/** The sum; nothing that passed at all counts as a failure, so that an empty run is never green. */
+export function total(results: readonly StageResult[]): Tally {
+  const sum = (field: keyof Tally) => results.reduce((count, { tally }) => count + (tally?.[field] ?? 0), 0);
+  const [passed, failed, skipped] = [sum('passed'), sum('failed'), sum('skipped')];
+  return { passed, failed: passed + failed === 0 ? 1 : failed, skipped };
+}
+
+export function closingLine({ passed, failed, skipped }: Tally): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+export function summaryTable(results: readonly StageResult[]): string {
+  const rows = results.map(({ name, seconds, tally }) =>
+    tally
+      ? [name, `${tally.passed}`, `${tally.failed}`, `${tally.skipped}`, `${seconds.toFixed(1)} s`]
+      : [name, '-', '-', '-', 'not run'],
+  );
+  return [['stage', 'passed', 'failed', 'skipped', 'time'], ...rows]
+    .map(([name = '', ...cells]) => name.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
+    .join('\n');
+}

@@ -1,0 +1,17 @@
+/** Three kinds of tests: beside the source, against a real API server, and against real nodes. */
+import { defineConfig } from 'vitest/config';
+
+/** Tests that start real servers: one file after another, because two cores carry one cluster at a time. */
+const real = { fileParallelism: false, maxWorkers: 1, testTimeout: 300_000, hookTimeout: 600_000 };
+
+export default defineConfig({
+  test: {
+    watch: false,
+    teardownTimeout: 120_000,
+    projects: [
+      { test: { name: 'unit', include: ['{src,devcluster,tools}/**/*.test.ts'], maxWorkers: 2 } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...real } },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real } },
+    ],
+  },
+});
