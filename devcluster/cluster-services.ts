@@ -1,0 +1,140 @@
+/** What pods expect of a cluster: names (CoreDNS), Services (kube-proxy) and NetworkPolicy. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { kubeconfigFor, pkiFile } from './certificates.ts';
+import { run } from './command.ts';
+import { policyToken } from './control-plane.ts';
+import { addresses, type Instance } from './instance.ts';
+import { FORGET_NETWORKS, networkNamespace } from './namespaces.ts';
+import type { Process } from './processes.ts';
+import { programPath } from './programs.ts';
+
+const QUEUE = '100';
+const METRICS = { proxy: '127.0.0.1:10249', policies: '127.0.0.1:9080' };
+
+/** Permissions of the two that Kubernetes itself does not know. */
+export const PERMISSIONS = ['coredns', 'network-policies']
+  .map((name) =>
+    stringify({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: `devcluster:${name}` },
+      rules: [
+        {
+          apiGroups: [''],
+          resources: ['namespaces', 'nodes', 'pods', 'services', 'endpoints'],
+          verbs: ['get', 'list', 'watch'],
+        },
+        { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+        { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch'] },
+      ],
+    }).concat(
+      '---\n',
+      stringify({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: { name: `devcluster:${name}` },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `devcluster:${name}` },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `devcluster:${name}` }],
+      }),
+    ),
+  )
+  .join('---\n');
+
+export async function dns(instance: Instance): Promise<Process> {
+  const { dns: address } = addresses(instance);
+  const corefile = path.join(instance.directory, 'Corefile');
+  const text = `.:53 {
+  bind ${address}
+  errors
+  kubernetes cluster.local in-addr.arpa {
+    kubeconfig ${kubeconfigFor(instance, 'coredns')}
+    ttl 5
+  }
+}
+`;
+  await writeFile(corefile, text);
+  return { name: 'coredns', program: programPath('coredns'), listens: [`${address}:53`], args: ['-conf', corefile] };
+}
+
+export function proxyHealth(instance: Instance): string {
+  return `${addresses(instance).apiserver}:10256`;
+}
+
+/** One for both nodes: they share a network namespace, and with it the firewall. */
+export async function proxy(instance: Instance, node: string): Promise<Process> {
+  const file = path.join(instance.directory, 'kube-proxy.yaml');
+  const configuration = {
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode: 'nftables',
+    hostnameOverride: node,
+    clusterCIDR: addresses(instance).all,
+    clientConnection: { kubeconfig: kubeconfigFor(instance, 'kube-proxy') },
+    conntrack: { maxPerCore: 0, min: 0 }, // the limit belongs to the whole machine
+    healthzBindAddress: proxyHealth(instance),
+    metricsBindAddress: METRICS.proxy,
+    oomScoreAdj: 0,
+  };
+  await writeFile(file, stringify(configuration));
+  return {
+    name: 'kube-proxy',
+    program: programPath('kube-proxy'),
+    listens: [proxyHealth(instance), METRICS.proxy],
+    args: [`--config=${file}`],
+  };
+}
+
+/** Decides about each new connection between pods that the firewall hands to it. */
+export async function networkPolicies(instance: Instance, node: string): Promise<Process> {
+  await handConnectionsOver(instance);
+  const { apiserver } = addresses(instance);
+  // It takes its credentials from where a pod has them, and from nowhere else: that place is made for it alone.
+  const place = '/run/secrets/kubernetes.io/serviceaccount';
+  const script = [
+    FORGET_NETWORKS,
+    'mount -t tmpfs tmpfs /run',
+    `mkdir -p ${place}`,
+    `cp "$0" ${place}/ca.crt`,
+    `printf %s "$POLICY_TOKEN" > ${place}/token`,
+    'exec "$@"',
+  ].join(' && ');
+  return {
+    name: 'kube-network-policies',
+    program: programPath('kube-network-policies'),
+    listens: [METRICS.policies],
+    args: [
+      `--nfqueue-id=${QUEUE}`,
+      `--hostname-override=${node}`,
+
+      `--metrics-bind-address=${METRICS.policies}`,
+    ],
+    wrapper: ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, pkiFile(instance, 'ca.crt')],
+    env: {
+      KUBERNETES_SERVICE_HOST: apiserver,
+      KUBERNETES_SERVICE_PORT: '6443',
+      POLICY_TOKEN: await policyToken(instance),
+    },
+  };
+}
+
+/** Not every kernel lets nftables queue packets, which kube-network-policies would do itself; iptables can everywhere. */
+async function handConnectionsOver(instance: Instance): Promise<void> {
+  const rule = [
+    'FORWARD',
+    '-m',
+    'conntrack',
+    '--ctstate',
+    'NEW',
+    '-j',
+    'NFQUEUE',
+    '--queue-num',
+    QUEUE,
+    '--queue-bypass',
+  ];
+  const iptables = (verb: string) =>
+    run('nsenter', [`--net=${networkNamespace(instance)}`, 'iptables', '-w', verb, ...rule], environment);
+  const environment = { env: { XTABLES_LOCKFILE: path.join(instance.runDirectory, 'xtables.lock') } };
+  await iptables('--check').catch(() => iptables('--insert'));
+}

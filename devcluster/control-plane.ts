@@ -1,0 +1,142 @@
+/** etcd, kube-apiserver, kube-controller-manager and kube-scheduler. */
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { kubeconfigFor, pkiFile } from './certificates.ts';
+import { addresses, type Instance } from './instance.ts';
+import type { Process } from './processes.ts';
+import { programPath } from './programs.ts';
+
+export interface ControlPlaneOptions {
+  /** Log every request with its user agent to audit.log in the instance's directory. */
+  readonly audit: boolean;
+  /** Let controller-manager and scheduler ask for as much as thousands of pods need. */
+  readonly scale: boolean;
+}
+
+export function auditLog(instance: Pick<Instance, 'directory'>): string {
+  return path.join(instance.directory, 'audit.log');
+}
+
+/** The token of the one client that knows neither certificates nor kubeconfigs. */
+export async function policyToken(instance: Instance): Promise<string> {
+  return (await readFile(tokensFile(instance), 'utf8')).split(',')[0] ?? '';
+}
+
+function tokensFile(instance: Instance): string {
+  return pkiFile(instance, 'tokens.csv');
+}
+
+function auditPolicyFile(instance: Instance): string {
+  return path.join(instance.directory, 'audit-policy.yaml');
+}
+
+const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+`;
+
+export async function writeControlPlaneFiles(instance: Instance): Promise<void> {
+  await writeFile(auditPolicyFile(instance), AUDIT_POLICY);
+  // A new token would make a running apiserver and its client disagree.
+  const tokens = `${randomBytes(24).toString('hex')},devcluster:network-policies,network-policies\n`;
+  await writeFile(tokensFile(instance), tokens, { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+}
+
+export function etcd(instance: Instance): Process {
+  return {
+    name: 'etcd',
+    program: programPath('etcd'),
+    listens: ['127.0.0.1:2379', '127.0.0.1:2380'],
+    args: [
+      `--data-dir=${path.join(instance.directory, 'etcd')}`,
+      '--listen-client-urls=http://127.0.0.1:2379',
+      '--advertise-client-urls=http://127.0.0.1:2379',
+      '--listen-peer-urls=http://127.0.0.1:2380',
+      '--initial-advertise-peer-urls=http://127.0.0.1:2380',
+      '--initial-cluster=default=http://127.0.0.1:2380',
+      '--quota-backend-bytes=8589934592',
+      '--unsafe-no-fsync', // a cluster for tests: what a power cut takes is made anew
+    ],
+  };
+}
+
+export function apiserver(instance: Instance, { audit }: ControlPlaneOptions): Process {
+  const { apiserver: address, services } = addresses(instance);
+  const pki = (file: string) => pkiFile(instance, file);
+  return {
+    name: 'kube-apiserver',
+    program: programPath('kube-apiserver'),
+    listens: [`${address}:6443`],
+    args: [
+      `--advertise-address=${address}`,
+      `--bind-address=${address}`,
+      '--secure-port=6443',
+      '--etcd-servers=http://127.0.0.1:2379',
+      `--service-cluster-ip-range=${services}`,
+      '--allow-privileged=true',
+      '--authorization-mode=Node,RBAC',
+      // Hardened clusters have the second one: with it, a missing permission on finalizers is noticed.
+      '--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement',
+      `--client-ca-file=${pki('ca.crt')}`,
+      `--tls-cert-file=${pki('apiserver.crt')}`,
+      `--tls-private-key-file=${pki('apiserver.key')}`,
+      `--token-auth-file=${tokensFile(instance)}`,
+      `--kubelet-certificate-authority=${pki('ca.crt')}`,
+      `--kubelet-client-certificate=${pki('kubelet-client.crt')}`,
+      `--kubelet-client-key=${pki('kubelet-client.key')}`,
+      '--kubelet-preferred-address-types=InternalIP',
+      '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+      `--service-account-key-file=${pki('service-account.pub')}`,
+      `--service-account-signing-key-file=${pki('service-account.key')}`,
+      ...(audit ? [`--audit-policy-file=${auditPolicyFile(instance)}`, `--audit-log-path=${auditLog(instance)}`] : []),
+    ],
+  };
+}
+
+export function controllerManager(instance: Instance, { scale }: ControlPlaneOptions): Process {
+  return {
+    name: 'kube-controller-manager',
+    program: programPath('kube-controller-manager'),
+    listens: ['127.0.0.1:10257'],
+    args: [
+      `--kubeconfig=${kubeconfigFor(instance, 'kube-controller-manager')}`,
+      '--bind-address=127.0.0.1',
+      '--leader-elect=false',
+      '--use-service-account-credentials=true',
+      `--root-ca-file=${pkiFile(instance, 'ca.crt')}`,
+      `--service-account-private-key-file=${pkiFile(instance, 'service-account.key')}`,
+      `--cluster-signing-cert-file=${pkiFile(instance, 'ca.crt')}`,
+      `--cluster-signing-key-file=${pkiFile(instance, 'ca.key')}`,
+      ...(scale
+        ? [
+            '--kube-api-qps=1000',
+            '--kube-api-burst=2000',
+            '--concurrent-deployment-syncs=20',
+            '--concurrent-replicaset-syncs=20',
+            '--concurrent-service-endpoint-syncs=20',
+            '--concurrent-endpoint-syncs=20',
+            '--concurrent-gc-syncs=40',
+          ]
+        : []),
+    ],
+  };
+}
+
+export function scheduler(instance: Instance, { scale }: ControlPlaneOptions): Process {
+  return {
+    name: 'kube-scheduler',
+    program: programPath('kube-scheduler'),
+    listens: ['127.0.0.1:10259'],
+    args: [
+      `--kubeconfig=${kubeconfigFor(instance, 'kube-scheduler')}`,
+      '--bind-address=127.0.0.1',
+      '--leader-elect=false',
+      ...(scale ? ['--kube-api-qps=1000', '--kube-api-burst=2000'] : []),
+    ],
+  };
+}

@@ -1,0 +1,116 @@
+/** The command line of the embedded cluster. */
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { down } from './down.ts';
+import { kubeconfigOf, NODE_FORMS, type NodeForm } from './instance.ts';
+import { Problem } from './problem.ts';
+import { type ProgramName, programNames, programPart, programPath } from './programs.ts';
+import { ensureBuilt, up } from './up.ts';
+
+const HELP = `Usage: node devcluster/main.ts <command> [options]
+
+A real Kubernetes on this machine, built from source.
+
+Commands:
+  up               start the cluster, or heal it; builds what is missing
+  down             stop it and remove every trace of it
+  program <name>   build one program if it is missing, and print where it is
+                   (${programNames.join(', ')})
+
+Options:
+  --name <name>    which cluster (default: "default"); several can run at once
+  --node <form>    real: two real nodes (default); none: only the control plane;
+                   fake: simulated nodes, for scale
+  --fake-nodes <n> how many simulated nodes (default: 10)
+  --audit          log every API request with its user agent to audit.log
+  --scale          raise the limits of controller-manager and scheduler
+  --help           this text
+
+Environment:
+  DEVCLUSTER_CACHE where built parts are kept (default: ~/.cache/memcached-operator)
+`;
+
+async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
+  const { values, positionals } = parseOrExplain(args);
+  const [command, argument] = positionals;
+  if (values.help || command === undefined) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const root = path.dirname(import.meta.dirname);
+  if (command === 'up') {
+    const options = { audit: values.audit, scale: values.scale, fakeNodes: countOf(values['fake-nodes']) };
+    const instance = await up({
+      ...options,
+      root,
+      name: values.name,
+      form: formOf(values.node),
+      signal,
+      output: process.stdout,
+    });
+    const kubeconfig = path.relative(process.cwd(), kubeconfigOf(instance));
+    process.stdout.write(
+      `  kubectl --kubeconfig ${kubeconfig} get nodes    (no kubectl? ${path.join(path.dirname(kubeconfig), 'kubectl')} is one)\n`,
+    );
+  } else if (command === 'down') {
+    if (await down(root, values.name)) process.stdout.write(`cluster "${values.name}" is gone\n`);
+  } else if (command === 'program') {
+    await ensureBuilt([programPart(programOf(argument))], { signal, output: process.stderr });
+    process.stdout.write(`${programPath(programOf(argument))}\n`);
+  } else {
+    throw new Problem(`There is no command "${command}".`, 'See --help.');
+  }
+}
+
+function parseOrExplain(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        name: { type: 'string', default: 'default' },
+        node: { type: 'string', default: 'real' },
+        'fake-nodes': { type: 'string', default: '10' },
+        audit: { type: 'boolean', default: false },
+        scale: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw new Problem(error instanceof Error ? error.message : String(error), 'See --help.');
+  }
+}
+
+function formOf(text: string): NodeForm {
+  const form = NODE_FORMS.find((known) => known === text);
+  if (form) return form;
+  throw new Problem(`"${text}" is no form of a cluster.`, `Use one of: ${NODE_FORMS.join(', ')}.`);
+}
+
+function programOf(text: string | undefined): ProgramName {
+  const name = programNames.find((known) => known === text);
+  if (name) return name;
+  throw new Problem(`"${text ?? ''}" is no program of the cluster.`, `Use one of: ${programNames.join(', ')}.`);
+}
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count > 0 && count <= 5000) return count;
+  throw new Problem(`"${text}" is no number of nodes.`, 'Use a whole number from 1 to 5000.');
+}
+
+const interrupt = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
+try {
+  await main(process.argv.slice(2), interrupt.signal);
+} catch (error) {
+  if (interrupt.signal.aborted) {
+    process.stderr.write('\nStopped. Finished parts are kept: the same command goes on from here.\n');
+    process.exitCode = 130;
+  } else if (error instanceof Problem) {
+    process.stderr.write(`\nerror: ${error.message}\n  what to do: ${error.remedy}\n`);
+    process.exitCode = 1;
+  } else {
+    throw error;
+  }
+}

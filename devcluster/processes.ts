@@ -1,0 +1,179 @@
+/** The long-running processes of an instance: started detached, found again by pid file and command line. */
+import { spawn } from 'node:child_process';
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { processesInCgroups } from './cgroups.ts';
+import { lastLines, run } from './command.ts';
+import type { Instance } from './instance.ts';
+import { networkNamespace, processesInNamespaces } from './namespaces.ts';
+import { Problem } from './problem.ts';
+
+export interface Process {
+  readonly name: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Where it will listen: "address:port". */
+  readonly listens: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The pinned mount namespace to run in; the host's otherwise. */
+  readonly mounts?: string;
+  /** A command that prepares something and then replaces itself with the program. */
+  readonly wrapper?: readonly string[];
+}
+
+/** Starts the process unless it runs with exactly these arguments already. */
+export async function ensureRunning(instance: Instance, process: Process): Promise<'started' | 'running'> {
+  const running = await findProcess(instance, process.name);
+  if (running?.commandLine === commandLine(process)) return 'running';
+  if (running) await endProcess(running.pid);
+  await requirePorts(instance, process);
+  await start(instance, process);
+  return 'started';
+}
+
+/** Several of the programs only log that they cannot listen, and go on without. */
+async function requirePorts(instance: Instance, { name, listens }: Process): Promise<void> {
+  const sockets = await run('nsenter', [`--net=${networkNamespace(instance)}`, 'ss', '-Hltnp']);
+  for (const line of sockets.split('\n')) {
+    const [, , , address = '', , owner = ''] = line.split(/\s+/);
+    const port = address.slice(address.lastIndexOf(':'));
+    const everywhere = address.startsWith('*') || address.startsWith('0.0.0.0');
+    const clash = listens.find((wanted) => wanted === address || (everywhere && wanted.endsWith(port)));
+    if (clash === undefined) continue;
+    const pid = /pid=(\d+)/.exec(owner)?.[1];
+    throw new Problem(
+      `${name} of the cluster "${instance.name}" cannot listen on ${clash}: the port is in use by ${owner || 'another process'}.`,
+      `Stop that process${pid ? ` (kill ${pid})` : ''} and run the same command again, or start from nothing: make cluster-down.`,
+    );
+  }
+}
+
+async function start(instance: Instance, { name, program, args, env, mounts, wrapper = [] }: Process): Promise<void> {
+  await mkdir(path.dirname(logFile(instance, name)), { recursive: true });
+  const log = await open(logFile(instance, name), 'a');
+  try {
+    const namespaces = [`--net=${networkNamespace(instance)}`, ...(mounts === undefined ? [] : [`--mount=${mounts}`])];
+    // nsenter replaces itself with the program, so that the pid is the program's.
+    const child = spawn('nsenter', [...namespaces, '--', ...wrapper, program, ...args], {
+      cwd: '/',
+      detached: true,
+      env: { ...globalThis.process.env, ...env },
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    const pid = await new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('spawn', () => resolve(child.pid ?? 0));
+    });
+    child.unref();
+    await writeFile(pidFile(instance, name), `${pid} ${await startTimeOf(pid)}`);
+  } finally {
+    await log.close();
+  }
+}
+
+/** The running process of that name. A pid that the kernel has given to another process by now does not count. */
+async function findProcess(
+  instance: Instance,
+  name: string,
+): Promise<{ pid: number; commandLine: string } | undefined> {
+  const [pid, startTime] = (await readFile(pidFile(instance, name), 'utf8').catch(() => '')).split(' ').map(Number);
+  if (pid === undefined || startTime === undefined || (await startTimeOf(pid)) !== startTime) return undefined;
+  return { pid, commandLine: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') };
+}
+
+/** When the process was started, in the kernel's ticks; nothing for one that has ended. */
+async function startTimeOf(pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
+  if (!fields || fields[0] === 'Z' || fields[0] === 'X') return undefined; // ended, and waiting to be collected by its parent
+  return Number(fields[19]);
+}
+
+function commandLine({ program, args }: Process): string {
+  return `${[program, ...args].join('\0')}\0`;
+}
+
+/** Ends a process that is no longer wanted. */
+export async function stopProcess(instance: Instance, name: string): Promise<void> {
+  const running = await findProcess(instance, name);
+  if (running) await endProcess(running.pid);
+  await rm(pidFile(instance, name), { force: true });
+}
+
+async function endProcess(pid: number): Promise<void> {
+  signalAll([pid], 'SIGTERM');
+  for (let attempt = 0; attempt < 100 && (await isAlive(pid)); attempt += 1) await sleep(100);
+  signalAll([pid], 'SIGKILL');
+  while (await isAlive(pid)) await sleep(20);
+}
+
+/** Ends everything that runs in the instance, also what an earlier start left behind and what pods have started. */
+export async function killAll(instance: Instance): Promise<void> {
+  for (;;) {
+    const alive: number[] = [];
+    for (const pid of [...(await processesInNamespaces(instance)), ...(await processesInCgroups(instance))]) {
+      if (await isAlive(pid)) alive.push(pid);
+    }
+    if (alive.length === 0) return;
+    signalAll(alive, 'SIGKILL');
+    await sleep(50);
+  }
+}
+
+async function isAlive(pid: number): Promise<boolean> {
+  return (await startTimeOf(pid)) !== undefined;
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+/** Waits until `check` holds. A process of the list that ends meanwhile ends the wait, with its last words. */
+export async function waitUntil(
+  what: string,
+  check: () => Promise<boolean>,
+  options: {
+    readonly instance: Instance;
+    readonly processes: readonly string[];
+    readonly signal: AbortSignal;
+    readonly seconds?: number;
+  },
+): Promise<void> {
+  const { instance, processes, signal, seconds = 180 } = options;
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await check())) {
+    for (const name of processes) {
+      if (!(await findProcess(instance, name))) throw await ended(instance, name, what);
+    }
+    if (performance.now() > deadline) {
+      throw new Problem(
+        `${what}: still not so after ${seconds} s.`,
+        `The logs are in ${path.dirname(logFile(instance, ''))}.`,
+      );
+    }
+    await sleep(100, undefined, { signal });
+  }
+}
+
+async function ended(instance: Instance, name: string, what: string): Promise<Problem> {
+  const words = lastLines(await readFile(logFile(instance, name), 'utf8').catch(() => ''), 8);
+  return new Problem(
+    `${name} ended while we waited for: ${what}. Its last words:\n${words}`,
+    `The whole log is ${logFile(instance, name)}. \`make cluster-down\` and \`make cluster\` start from nothing.`,
+  );
+}
+
+function pidFile(instance: Instance, name: string): string {
+  return path.join(instance.runDirectory, `${name}.pid`);
+}
+
+export function logFile(instance: Instance, name: string): string {
+  return path.join(instance.directory, 'logs', `${name}.log`);
+}

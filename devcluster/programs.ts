@@ -1,0 +1,190 @@
+/** The Go programs of the cluster, each built from a pinned module under modules/. */
+import { readFileSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CommandFailed, run } from './command.ts';
+import { type BuildContext, type Part, partDirectory } from './parts.ts';
+import { Problem } from './problem.ts';
+
+const MODULES = path.join(import.meta.dirname, 'modules');
+/** How long the module proxy may say nothing before we stop waiting for it. */
+const SILENCE_MS = 180_000;
+
+interface Program {
+  /** The directory under modules/ that pins it. */
+  readonly module: string;
+  readonly package: string;
+  readonly version: string;
+  readonly seconds: number;
+  readonly tags?: string;
+  readonly linkerFlags?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What the cluster needs of the module besides the program. */
+  readonly extra?: (module: string, directory: string, context: BuildContext) => Promise<void>;
+}
+
+const KUBERNETES = 'v1.36.3';
+const kubernetes = (name: string, seconds: number): Program => ({
+  module: 'kubernetes',
+  package: `k8s.io/kubernetes/cmd/${name}`,
+  version: KUBERNETES,
+  seconds,
+  linkerFlags: `-X k8s.io/component-base/version.gitVersion=${KUBERNETES} -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36`,
+});
+
+const containerd = (name: string, seconds: number): Program => ({
+  module: 'containerd',
+  package: `github.com/containerd/containerd/v2/cmd/${name}`,
+  version: 'v2.1.4',
+  seconds,
+  tags: 'no_btrfs no_devmapper no_zfs',
+});
+
+// A module that the public checksum database does not know is checked against our go.sum alone.
+const unlisted = (modules: string) => ({ GONOSUMDB: modules });
+
+const PROGRAMS = {
+  'kube-apiserver': kubernetes('kube-apiserver', 270),
+  'kube-controller-manager': kubernetes('kube-controller-manager', 60),
+  'kube-scheduler': kubernetes('kube-scheduler', 15),
+  kubelet: kubernetes('kubelet', 60),
+  'kube-proxy': kubernetes('kube-proxy', 20),
+  kubectl: kubernetes('kubectl', 30),
+  etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: 'v3.6.12', seconds: 60 },
+  containerd: containerd('containerd', 110),
+  'containerd-shim-runc-v2': containerd('containerd-shim-runc-v2', 15),
+  ctr: containerd('ctr', 15),
+  coredns: { module: 'coredns', package: 'github.com/coredns/coredns', version: 'v1.15.0', seconds: 170 },
+  'kube-network-policies': {
+    module: 'network-policies',
+    package: 'sigs.k8s.io/kube-network-policies/cmd',
+    version: 'v0.8.0',
+    seconds: 90,
+    env: unlisted('sigs.k8s.io/kube-network-policies,sigs.k8s.io/network-policy-api'),
+  },
+  kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok', version: 'v0.8.0', seconds: 95, extra: kwokStages },
+  memcached_exporter: {
+    module: 'memcached-exporter',
+    package: 'github.com/prometheus/memcached_exporter/cmd/memcached_exporter',
+    version: 'v0.16.0',
+    seconds: 20,
+  },
+  chainsaw: {
+    module: 'chainsaw',
+    package: 'github.com/kyverno/chainsaw',
+    version: 'v0.2.14',
+    seconds: 225,
+    // Newer Go releases refuse to compile one of its dependencies.
+    env: { GOTOOLCHAIN: 'go1.25.5', ...unlisted('github.com/kyverno/*') },
+  },
+  helm: { module: 'helm', package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0', seconds: 60 },
+  kustomize: { module: 'kustomize', package: 'sigs.k8s.io/kustomize/kustomize/v5', version: 'v5.8.2', seconds: 30 },
+} satisfies Record<string, Program>;
+
+export type ProgramName = keyof typeof PROGRAMS;
+export const programNames = Object.keys(PROGRAMS) as ProgramName[];
+
+const parts = new Map<ProgramName, Part>();
+
+/** The part that builds a program; the same object each time. */
+export function programPart(name: ProgramName): Part {
+  const known = parts.get(name);
+  if (known) return known;
+  const program: Program = PROGRAMS[name];
+  const module = path.join(MODULES, program.module);
+  const part: Part = {
+    name,
+    version: program.version,
+    inputs: [
+      readFileSync(path.join(module, 'go.mod'), 'utf8'),
+      readFileSync(path.join(module, 'go.sum'), 'utf8'),
+      JSON.stringify([program.package, program.tags, program.linkerFlags, program.env]),
+    ],
+    oneAtATime: program.module,
+    seconds: program.seconds,
+    build: (directory, context) => compile(name, program, module, directory, context),
+  };
+  parts.set(name, part);
+  return part;
+}
+
+/** Where the built program is. */
+export function programPath(name: ProgramName): string {
+  return path.join(partDirectory(programPart(name)), name);
+}
+
+async function compile(
+  name: string,
+  program: Program,
+  module: string,
+  directory: string,
+  context: BuildContext,
+): Promise<void> {
+  const options = {
+    cwd: module,
+    env: { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOTOOLCHAIN: 'auto', GOWORK: 'off', ...program.env },
+    signal: context.signal,
+  };
+  await download(program, options, context);
+  context.report('compiling');
+  let packages = 0;
+  const onLine = (line: string) => {
+    packages += 1;
+    context.report(`compiling, ${packages} packages, ${line.slice(0, 60)}`);
+  };
+  const flags = ['-v', '-trimpath', '-tags', program.tags ?? '', '-ldflags', `-s -w ${program.linkerFlags ?? ''}`];
+  // All modules are here: a build that still asks for the network has a mistake in its go.sum, and shall say so.
+  await run('go', ['build', ...flags, '-o', path.join(directory, name), program.package], {
+    ...options,
+    env: { ...options.env, GOPROXY: 'off' },
+    onLine,
+  });
+  await program.extra?.(module, directory, context);
+}
+
+/** Fetches the modules that the program is made of, apart from compiling, so that a network error is told as one. */
+async function download(
+  program: Program,
+  options: { cwd: string; env: Record<string, string>; signal: AbortSignal },
+  context: BuildContext,
+): Promise<void> {
+  context.report('fetching modules');
+  const silence = new AbortController();
+  const signal = AbortSignal.any([options.signal, silence.signal]);
+  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  const onLine = (line: string) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_MS);
+    context.report(line.replace('go: ', '').slice(0, 80));
+  };
+  try {
+    await run('go', ['list', '-deps', '-f', '{{.Name}}', program.package], { ...options, signal, onLine });
+  } catch (error) {
+    if (options.signal.aborted) throw error;
+    if (!(error instanceof CommandFailed) && !silence.signal.aborted) throw error;
+    const seen = error instanceof CommandFailed ? error.message : `it said nothing for ${SILENCE_MS / 1000} s`;
+    throw new Problem(
+      `The Go modules of ${program.package} could not be fetched: ${seen}`,
+      'Check that the Go module proxy answers (`go env GOPROXY`, and HTTPS_PROXY if you are behind one), then run the same command again: finished parts are kept.',
+      { cause: error },
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** kwok simulates nothing without its stages; the module ships them as one file each. */
+async function kwokStages(module: string, directory: string, context: BuildContext): Promise<void> {
+  const root = (
+    await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok'], { cwd: module, signal: context.signal })
+  ).trim();
+  const documents: string[] = [];
+  for (const folder of ['node/fast', 'node/heartbeat-with-lease', 'pod/fast']) {
+    const stages = path.join(root, 'kustomize/stage', folder);
+    for (const file of (await readdir(stages)).sort()) {
+      if (file !== 'kustomization.yaml' && file.endsWith('.yaml'))
+        documents.push(await readFile(path.join(stages, file), 'utf8'));
+    }
+  }
+  await writeFile(path.join(directory, 'stages.yaml'), documents.join('\n---\n'));
+}
