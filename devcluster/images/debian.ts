@@ -24,15 +24,7 @@ export interface Debian {
 export async function openDebian({ signal, report }: BuildContext): Promise<Debian> {
   const area = path.join(cacheDirectory(), 'debian');
   await requireApt(signal);
-  const apt = (args: readonly string[], cwd = area) =>
-    run('apt-get', [...areaOptions(area), ...args], { cwd, signal, env: { LC_ALL: 'C' } }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw new Problem(
-        'The Debian archive did not deliver.',
-        'See that `apt-get update` works on this machine, then start again; what is already built is kept.',
-        { cause: error },
-      );
-    });
+  const apt = (args: readonly string[], cwd = area) => fetching([...areaOptions(area), ...args], { cwd, signal });
   // apt does not wait for another apt that uses the same area.
   const exclusively = <T>(work: () => Promise<T>) => withLock('debian', work, { signal });
 
@@ -76,6 +68,20 @@ export async function openDebian({ signal, report }: BuildContext): Promise<Debi
         return file;
       }),
   };
+}
+
+/** Runs apt-get for something that comes from the network. */
+async function fetching(args: readonly string[], options: { cwd?: string; signal: AbortSignal }): Promise<string> {
+  try {
+    return await run('apt-get', args, { ...options, env: { LC_ALL: 'C' } });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw new Problem(
+      'The Debian archive did not deliver.',
+      'See that `apt-get update` works on this machine, then start again; what is already built is kept.',
+      { cause: error },
+    );
+  }
 }
 
 async function requireApt(signal: AbortSignal): Promise<void> {
@@ -125,7 +131,7 @@ async function hostArchives(area: string, signal: AbortSignal): Promise<ArchiveU
   const found = archiveUris(await run('apt-get', query, { signal }));
   if (found) return found;
   await mkdir(path.join(area, 'host-lists/partial'), { recursive: true });
-  await run('apt-get', [...aside, 'update'], { signal });
+  await fetching([...aside, 'update'], { signal });
   const foundAside = archiveUris(await run('apt-get', [...aside, ...query], { signal }));
   if (foundAside) return foundAside;
   throw new Problem(

@@ -27,7 +27,7 @@ export function memcachedImage(): ImagePart {
     config,
     inputs: [...runtimePackages, ...compilePackages, ...shellPackages, ...configureOptions, ...oldest.map(String)],
     oneAtATime: 'debian',
-    seconds: 60,
+    seconds: 40,
     async fill(workshop) {
       const debian = await openDebian(workshop);
       const program = await compile(debian, workshop);

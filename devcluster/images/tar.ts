@@ -72,22 +72,16 @@ async function* below(root: string, directory: string): AsyncGenerator<Buffer> {
   for (const child of (await readdir(path.join(root, directory))).sort()) {
     const name = path.posix.join(directory, child);
     const file = path.join(root, name);
-    const { mode, size, ...kind } = await lstat(file).then((s) => ({
-      mode: s.mode,
-      size: s.size,
-      directory: s.isDirectory(),
-      link: s.isSymbolicLink(),
-      file: s.isFile(),
-    }));
-    if (kind.directory) {
-      yield header({ name: `${name}/`, mode: mode & 0o1000 ? 0o1777 : 0o755 });
+    const found = await lstat(file);
+    if (found.isDirectory()) {
+      yield header({ name: `${name}/`, mode: found.mode & 0o1000 ? 0o1777 : 0o755 });
       yield* below(root, name);
-    } else if (kind.link) {
+    } else if (found.isSymbolicLink()) {
       yield header({ name, mode: 0o777, target: await readlink(file) });
-    } else if (kind.file) {
-      yield header({ name, mode: mode & 0o100 ? 0o755 : 0o644, size });
+    } else if (found.isFile()) {
+      yield header({ name, mode: found.mode & 0o100 ? 0o755 : 0o644, size: found.size });
       for await (const chunk of createReadStream(file)) yield chunk as Buffer;
-      yield padding(size);
+      yield padding(found.size);
     } else {
       throw new Error(`${file} is neither a file, nor a directory, nor a symbolic link`);
     }
