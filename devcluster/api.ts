@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { parse } from 'yaml';
-import { run } from './command.ts';
+import { type CommandOptions, run } from './command.ts';
 import { type Instance, kubeconfigOf } from './instance.ts';
 import { programPath } from './programs.ts';
 
@@ -47,11 +47,7 @@ export async function get(instance: Pick<Instance, 'directory'>, path: string): 
 export function kubectl(
   instance: Pick<Instance, 'directory'>,
   args: readonly string[],
-  input?: string,
-  signal?: AbortSignal,
+  options: Pick<CommandOptions, 'input' | 'signal'> = {},
 ): Promise<string> {
-  return run(programPath('kubectl'), [`--kubeconfig=${kubeconfigOf(instance)}`, ...args], {
-    ...(input === undefined ? {} : { input }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  return run(programPath('kubectl'), [`--kubeconfig=${kubeconfigOf(instance)}`, ...args], options);
 }

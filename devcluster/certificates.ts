@@ -1,5 +1,5 @@
-/** The certificates of a cluster, all signed by its own authority, and the kubeconfigs that carry them. */
-import { webcrypto } from 'node:crypto';
+/** The credentials of a cluster: certificates, all signed by its own authority, the kubeconfigs that carry them, and a token. */
+import { randomBytes, webcrypto } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import 'reflect-metadata'; // @peculiar/x509 asks for it
@@ -67,6 +67,7 @@ export async function ensureCertificates(instance: Instance, nodes: readonly str
     await issue(authority, 'CN=kube-apiserver-kubelet-client,O=system:masters'),
   );
   await writeServiceAccountKeys(instance);
+  await writeToken(instance);
   for (const [name, { user, groups }] of Object.entries(USERS)) {
     const subject = [`CN=${user}`, ...groups.map((group) => `O=${group}`)].join(',');
     await writeKubeconfig(instance, name as User, authority, await issue(authority, subject));
@@ -155,6 +156,13 @@ async function writeServiceAccountKeys(instance: Instance): Promise<void> {
   const publicKey = x509.PemConverter.encode(await webcrypto.subtle.exportKey('spki', keys.publicKey), 'PUBLIC KEY');
   await writeSecret(pkiFile(instance, 'service-account.key'), await privateKeyPem(keys.privateKey));
   await writeSecret(pkiFile(instance, 'service-account.pub'), publicKey);
+}
+
+/** For the one client that knows neither certificates nor kubeconfigs. */
+async function writeToken(instance: Instance): Promise<void> {
+  const token = randomBytes(24).toString('hex');
+  await writeSecret(pkiFile(instance, 'tokens.csv'), `${token},devcluster:network-policies,network-policies\n`);
+  await writeSecret(pkiFile(instance, 'network-policies.token'), token);
 }
 
 async function writePair(instance: Instance, name: string, pair: Pair): Promise<void> {

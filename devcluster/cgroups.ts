@@ -53,7 +53,7 @@ export async function removeCgroups(instance: Instance): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const trees = await treesOf(instance);
     if (trees.length === 0) return;
-    for (const directory of trees.sort((a, b) => b.length - a.length)) await rmdir(directory).catch(() => {});
+    for (const directory of trees.toSorted((a, b) => b.length - a.length)) await rmdir(directory).catch(() => {});
     await sleep(100);
   }
   throw new Error(`cgroups of ${instance.id} are still in use: ${(await treesOf(instance)).join(', ')}`);

@@ -1,10 +1,8 @@
 /** What pods expect of a cluster: names (CoreDNS), Services (kube-proxy) and NetworkPolicy. */
-import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { kubeconfigFor, pkiFile } from './certificates.ts';
 import { run } from './command.ts';
-import { policyToken } from './control-plane.ts';
 import { addresses, type Instance } from './instance.ts';
 import { FORGET_NETWORKS, networkNamespace } from './namespaces.ts';
 import type { Process } from './processes.ts';
@@ -42,7 +40,7 @@ export const PERMISSIONS = ['coredns', 'network-policies']
   )
   .join('---\n');
 
-export async function dns(instance: Instance): Promise<Process> {
+export function dns(instance: Instance): Process {
   const { dns: address } = addresses(instance);
   const corefile = path.join(instance.directory, 'Corefile');
   const text = `.:53 {
@@ -54,8 +52,13 @@ export async function dns(instance: Instance): Promise<Process> {
   }
 }
 `;
-  await writeFile(corefile, text);
-  return { name: 'coredns', program: programPath('coredns'), listens: [`${address}:53`], args: ['-conf', corefile] };
+  return {
+    name: 'coredns',
+    program: programPath('coredns'),
+    args: ['-conf', corefile],
+    files: { [corefile]: text },
+    listens: [`${address}:53`],
+  };
 }
 
 export function proxyHealth(instance: Instance): string {
@@ -63,7 +66,7 @@ export function proxyHealth(instance: Instance): string {
 }
 
 /** One for both nodes: they share a network namespace, and with it the firewall. */
-export async function proxy(instance: Instance, node: string): Promise<Process> {
+export function proxy(instance: Instance, node: string): Process {
   const file = path.join(instance.directory, 'kube-proxy.yaml');
   const configuration = {
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
@@ -77,12 +80,12 @@ export async function proxy(instance: Instance, node: string): Promise<Process> 
     metricsBindAddress: METRICS.proxy,
     oomScoreAdj: 0,
   };
-  await writeFile(file, stringify(configuration));
   return {
     name: 'kube-proxy',
     program: programPath('kube-proxy'),
     listens: [proxyHealth(instance), METRICS.proxy],
     args: [`--config=${file}`],
+    files: { [file]: stringify(configuration) },
   };
 }
 
@@ -97,25 +100,27 @@ export async function networkPolicies(instance: Instance, node: string): Promise
     'mount -t tmpfs tmpfs /run',
     `mkdir -p ${place}`,
     `cp "$0" ${place}/ca.crt`,
-    `printf %s "$POLICY_TOKEN" > ${place}/token`,
+    `cp "$1" ${place}/token`,
+    'shift',
     'exec "$@"',
   ].join(' && ');
   return {
     name: 'kube-network-policies',
     program: programPath('kube-network-policies'),
     listens: [METRICS.policies],
-    args: [
-      `--nfqueue-id=${QUEUE}`,
-      `--hostname-override=${node}`,
-
-      `--metrics-bind-address=${METRICS.policies}`,
+    args: [`--nfqueue-id=${QUEUE}`, `--hostname-override=${node}`, `--metrics-bind-address=${METRICS.policies}`],
+    wrapper: [
+      'unshare',
+      '--mount',
+      '--propagation',
+      'private',
+      'sh',
+      '-c',
+      script,
+      pkiFile(instance, 'ca.crt'),
+      pkiFile(instance, 'network-policies.token'),
     ],
-    wrapper: ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, pkiFile(instance, 'ca.crt')],
-    env: {
-      KUBERNETES_SERVICE_HOST: apiserver,
-      KUBERNETES_SERVICE_PORT: '6443',
-      POLICY_TOKEN: await policyToken(instance),
-    },
+    env: { KUBERNETES_SERVICE_HOST: apiserver, KUBERNETES_SERVICE_PORT: '6443' },
   };
 }
 

@@ -1,6 +1,4 @@
 /** etcd, kube-apiserver, kube-controller-manager and kube-scheduler. */
-import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kubeconfigFor, pkiFile } from './certificates.ts';
 import { addresses, type Instance } from './instance.ts';
@@ -18,15 +16,6 @@ export function auditLog(instance: Pick<Instance, 'directory'>): string {
   return path.join(instance.directory, 'audit.log');
 }
 
-/** The token of the one client that knows neither certificates nor kubeconfigs. */
-export async function policyToken(instance: Instance): Promise<string> {
-  return (await readFile(tokensFile(instance), 'utf8')).split(',')[0] ?? '';
-}
-
-function tokensFile(instance: Instance): string {
-  return pkiFile(instance, 'tokens.csv');
-}
-
 function auditPolicyFile(instance: Instance): string {
   return path.join(instance.directory, 'audit-policy.yaml');
 }
@@ -37,15 +26,6 @@ omitStages: [RequestReceived]
 rules:
   - level: Metadata
 `;
-
-export async function writeControlPlaneFiles(instance: Instance): Promise<void> {
-  await writeFile(auditPolicyFile(instance), AUDIT_POLICY);
-  // A new token would make a running apiserver and its client disagree.
-  const tokens = `${randomBytes(24).toString('hex')},devcluster:network-policies,network-policies\n`;
-  await writeFile(tokensFile(instance), tokens, { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-}
 
 export function etcd(instance: Instance): Process {
   return {
@@ -71,6 +51,7 @@ export function apiserver(instance: Instance, { audit }: ControlPlaneOptions): P
   return {
     name: 'kube-apiserver',
     program: programPath('kube-apiserver'),
+    files: audit ? { [auditPolicyFile(instance)]: AUDIT_POLICY } : {},
     listens: [`${address}:6443`],
     args: [
       `--advertise-address=${address}`,
@@ -85,7 +66,7 @@ export function apiserver(instance: Instance, { audit }: ControlPlaneOptions): P
       `--client-ca-file=${pki('ca.crt')}`,
       `--tls-cert-file=${pki('apiserver.crt')}`,
       `--tls-private-key-file=${pki('apiserver.key')}`,
-      `--token-auth-file=${tokensFile(instance)}`,
+      `--token-auth-file=${pki('tokens.csv')}`,
       `--kubelet-certificate-authority=${pki('ca.crt')}`,
       `--kubelet-client-certificate=${pki('kubelet-client.crt')}`,
       `--kubelet-client-key=${pki('kubelet-client.key')}`,

@@ -31,26 +31,28 @@ export async function ensureNetwork(instance: Instance, nodes: number): Promise<
   try {
     await run('ip', ['link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pin]);
     const own = [apiserver, dns, ...Array.from({ length: nodes }, (_, index) => node(index + 1))];
-    await batch(
-      ['nsenter', `--net=${pin}`],
-      [
-        ...own.map((address) => `address add ${address}/24 dev eth0`),
-        'link set lo up',
-        'link set eth0 up',
-        // A packet needs a route before kube-proxy rewrites its address. No default route: nothing leaves this machine.
-        `route add ${services} dev eth0 src ${apiserver}`,
-      ],
-    );
-    await batch([], [`address add ${host}/24 dev ${link}`, `link set ${link} up`, `route add ${all} via ${apiserver}`]);
+    await batch(pin, [
+      ...own.map((address) => `address add ${address}/24 dev eth0`),
+      'link set lo up',
+      'link set eth0 up',
+      // A packet needs a route before kube-proxy rewrites its address. No default route: nothing leaves this machine.
+      `route add ${services} dev eth0 src ${apiserver}`,
+    ]);
+    await batch(undefined, [
+      `address add ${host}/24 dev ${link}`,
+      `link set ${link} up`,
+      `route add ${all} via ${apiserver}`,
+    ]);
   } catch (error) {
     await run('umount', [pin]); // all or nothing: the next start tries again
     throw error;
   }
 }
 
-async function batch(prefix: readonly string[], commands: readonly string[]): Promise<void> {
-  const [program = 'ip', ...args] = [...prefix, 'ip', '-batch', '-'];
-  await run(program, args, { input: commands.join('\n') });
+/** Many commands of `ip` in one process, here or in a namespace. */
+async function batch(namespace: string | undefined, commands: readonly string[]): Promise<void> {
+  const enter = namespace === undefined ? [] : [`--net=${namespace}`];
+  await run('nsenter', [...enter, 'ip', '-batch', '-'], { input: commands.join('\n') });
 }
 
 function hostLink(instance: Instance): string {
@@ -83,7 +85,7 @@ async function preparePin(pin: string): Promise<void> {
 
 /** Lets go of the namespaces, and with them of every mount, interface, route and firewall rule of the instance. */
 export async function removeNamespaces(instance: Instance): Promise<void> {
-  for (const mount of (await mountsUnder(instance.runDirectory)).reverse()) await run('umount', ['--lazy', mount]);
+  for (const mount of (await mountsUnder(instance.runDirectory)).toReversed()) await run('umount', ['--lazy', mount]);
   await run('ip', ['link', 'delete', hostLink(instance)]).catch(() => {}); // usually gone with its peer
 }
 

@@ -1,5 +1,5 @@
 /** A real node: a containerd of its own and a kubelet, in one mount namespace. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { kubeconfigFor, pkiFile } from './certificates.ts';
@@ -27,17 +27,13 @@ export const NODE_NAMES: readonly NodeName[] = ['node-1', 'node-2'];
 /** Inside the node's mount namespace this is the node's alone. */
 const SOCKET = '/run/containerd/containerd.sock';
 
-export async function prepareNode(instance: Instance, name: NodeName, sandboxImage: string): Promise<Node> {
+export async function prepareNode(instance: Instance, name: NodeName, images: readonly ImagePart[]): Promise<Node> {
+  const [pause] = images;
+  if (!pause) throw new Error('a node without a pause image starts no pod');
   const number = NODE_NAMES.indexOf(name) + 1;
   const file = (...names: string[]) => path.join(instance.directory, name, ...names);
-  await mkdir(file('cni'), { recursive: true });
-  await mkdir(file('kubelet'), { recursive: true });
   await ensureCgroups(instance, name);
   const mounts = await ensureMounts(instance, name);
-  await writeFile(file('cni', '10-pods.conflist'), podNetwork(instance, number, file('addresses')));
-  await writeFile(file('containerd.toml'), containerdConfiguration(file, sandboxImage));
-  await writeFile(file('resolv.conf'), ''); // pods ask the cluster's DNS only
-  await writeFile(file('kubelet.yaml'), kubeletConfiguration(instance, name, number, file));
   const address = addresses(instance).node(number);
   const programs = path.dirname(programPath('containerd-shim-runc-v2'));
   return {
@@ -47,6 +43,10 @@ export async function prepareNode(instance: Instance, name: NodeName, sandboxIma
     containerd: {
       name: `containerd-${number}`,
       program: programPath('containerd'),
+      files: {
+        [file('containerd.toml')]: containerdConfiguration(file, pause.reference),
+        [file('cni', '10-pods.conflist')]: podNetwork(instance, number, file('addresses')),
+      },
       listens: [],
       args: ['--config', file('containerd.toml')],
       env: { PATH: `${programs}:${process.env['PATH']}` },
@@ -55,6 +55,10 @@ export async function prepareNode(instance: Instance, name: NodeName, sandboxIma
     kubelet: {
       name: `kubelet-${number}`,
       program: programPath('kubelet'),
+      files: {
+        [file('kubelet.yaml')]: kubeletConfiguration(instance, name, number, file),
+        [file('resolv.conf')]: '', // pods ask the cluster's DNS only
+      },
       listens: [`${address}:10250`, `${address}:10248`],
       args: [
         `--config=${file('kubelet.yaml')}`,
@@ -88,6 +92,8 @@ function containerdConfiguration(file: (...names: string[]) => string, sandboxIm
   return `version = 3
 root = "${file('containerd')}"
 state = "/run/containerd"
+# They would make directories on the host that nobody asked for.
+disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.nri.v1.nri"]
 
 [grpc]
   address = "${SOCKET}"

@@ -1,6 +1,6 @@
 /** The long-running processes of an instance: started detached, found again by pid file and command line. */
 import { spawn } from 'node:child_process';
-import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processesInCgroups } from './cgroups.ts';
@@ -15,6 +15,8 @@ export interface Process {
   readonly args: readonly string[];
   /** Where it will listen: "address:port". */
   readonly listens: readonly string[];
+  /** Its configuration, by path: written before it starts, and a reason to restart it when it changed. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   /** The pinned mount namespace to run in; the host's otherwise. */
   readonly mounts?: string;
@@ -22,14 +24,26 @@ export interface Process {
   readonly wrapper?: readonly string[];
 }
 
-/** Starts the process unless it runs with exactly these arguments already. */
+/** Starts the process unless it runs with exactly these arguments and files already. */
 export async function ensureRunning(instance: Instance, process: Process): Promise<'started' | 'running'> {
+  const changed = await writeFiles(process.files ?? {});
   const running = await findProcess(instance, process.name);
-  if (running?.commandLine === commandLine(process)) return 'running';
+  if (running?.commandLine === commandLine(process) && !changed) return 'running';
   if (running) await endProcess(running.pid);
   await requirePorts(instance, process);
   await start(instance, process);
   return 'started';
+}
+
+async function writeFiles(files: Readonly<Record<string, string>>): Promise<boolean> {
+  let changed = false;
+  for (const [file, content] of Object.entries(files)) {
+    if ((await readFile(file, 'utf8').catch(() => undefined)) === content) continue;
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+    changed = true;
+  }
+  return changed;
 }
 
 /** Several of the programs only log that they cannot listen, and go on without. */
@@ -50,7 +64,7 @@ async function requirePorts(instance: Instance, { name, listens }: Process): Pro
 }
 
 async function start(instance: Instance, { name, program, args, env, mounts, wrapper = [] }: Process): Promise<void> {
-  await mkdir(path.dirname(logFile(instance, name)), { recursive: true });
+  await mkdir(logDirectory(instance), { recursive: true });
   const log = await open(logFile(instance, name), 'a');
   try {
     const namespaces = [`--net=${networkNamespace(instance)}`, ...(mounts === undefined ? [] : [`--mount=${mounts}`])];
@@ -94,13 +108,6 @@ function commandLine({ program, args }: Process): string {
   return `${[program, ...args].join('\0')}\0`;
 }
 
-/** Ends a process that is no longer wanted. */
-export async function stopProcess(instance: Instance, name: string): Promise<void> {
-  const running = await findProcess(instance, name);
-  if (running) await endProcess(running.pid);
-  await rm(pidFile(instance, name), { force: true });
-}
-
 async function endProcess(pid: number): Promise<void> {
   signalAll([pid], 'SIGTERM');
   for (let attempt = 0; attempt < 100 && (await isAlive(pid)); attempt += 1) await sleep(100);
@@ -135,45 +142,23 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   }
 }
 
-/** Waits until `check` holds. A process of the list that ends meanwhile ends the wait, with its last words. */
-export async function waitUntil(
-  what: string,
-  check: () => Promise<boolean>,
-  options: {
-    readonly instance: Instance;
-    readonly processes: readonly string[];
-    readonly signal: AbortSignal;
-    readonly seconds?: number;
-  },
-): Promise<void> {
-  const { instance, processes, signal, seconds = 180 } = options;
-  const deadline = performance.now() + seconds * 1000;
-  while (!(await check())) {
-    for (const name of processes) {
-      if (!(await findProcess(instance, name))) throw await ended(instance, name, what);
-    }
-    if (performance.now() > deadline) {
-      throw new Problem(
-        `${what}: still not so after ${seconds} s.`,
-        `The logs are in ${path.dirname(logFile(instance, ''))}.`,
-      );
-    }
-    await sleep(100, undefined, { signal });
-  }
+export async function isRunning(instance: Instance, name: string): Promise<boolean> {
+  return (await findProcess(instance, name)) !== undefined;
 }
 
-async function ended(instance: Instance, name: string, what: string): Promise<Problem> {
-  const words = lastLines(await readFile(logFile(instance, name), 'utf8').catch(() => ''), 8);
-  return new Problem(
-    `${name} ended while we waited for: ${what}. Its last words:\n${words}`,
-    `The whole log is ${logFile(instance, name)}. \`make cluster-down\` and \`make cluster\` start from nothing.`,
-  );
+/** The end of what the process has written. */
+export async function lastWords(instance: Instance, name: string): Promise<string> {
+  return lastLines(await readFile(logFile(instance, name), 'utf8').catch(() => ''), 8);
 }
 
 function pidFile(instance: Instance, name: string): string {
   return path.join(instance.runDirectory, `${name}.pid`);
 }
 
+export function logDirectory(instance: Instance): string {
+  return path.join(instance.directory, 'logs');
+}
+
 export function logFile(instance: Instance, name: string): string {
-  return path.join(instance.directory, 'logs', `${name}.log`);
+  return path.join(logDirectory(instance), `${name}.log`);
 }

@@ -181,7 +181,7 @@ async function kwokStages(module: string, directory: string, context: BuildConte
   const documents: string[] = [];
   for (const folder of ['node/fast', 'node/heartbeat-with-lease', 'pod/fast']) {
     const stages = path.join(root, 'kustomize/stage', folder);
-    for (const file of (await readdir(stages)).sort()) {
+    for (const file of (await readdir(stages)).toSorted()) {
       if (file !== 'kustomization.yaml' && file.endsWith('.yaml'))
         documents.push(await readFile(path.join(stages, file), 'utf8'));
     }

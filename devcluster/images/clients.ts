@@ -25,7 +25,7 @@ export function clientsImage(): ImagePart {
     inputs: [readFileSync(requirements, 'utf8'), ...runtimePackages, ...installPackages],
     oneAtATime: 'debian',
     seconds: 25,
-    async fill(workshop) {
+    async fillRoot(workshop) {
       const { root, workDirectory, report } = workshop;
       const debian = await openDebian(workshop);
       report('fetching Python');
@@ -74,5 +74,5 @@ async function installClients(installer: string, { root, signal }: Workshop): Pr
 async function found(directory: string, pattern: string): Promise<string[]> {
   const names: string[] = [];
   for await (const name of glob(pattern, { cwd: directory })) names.push(path.join(directory, name));
-  return names.sort();
+  return names.toSorted();
 }

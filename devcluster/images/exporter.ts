@@ -13,7 +13,7 @@ export function exporterImage(exporter: Part): ImagePart {
     inputs: [],
     needs: [exporter],
     seconds: 2,
-    async fill({ root }) {
+    async fillRoot({ root }) {
       await addBasics(root, { name: 'nobody', id: 65534 });
       await mkdir(path.join(root, 'bin'));
       await cp(path.join(partDirectory(exporter), 'memcached_exporter'), path.join(root, 'bin/memcached_exporter'));

@@ -18,7 +18,7 @@ export interface Workshop extends BuildContext {
 export interface Recipe extends Pick<Part, 'inputs' | 'needs' | 'oneAtATime' | 'seconds'> {
   readonly reference: string;
   readonly config: ImageConfig;
-  fill(workshop: Workshop): Promise<void>;
+  fillRoot(workshop: Workshop): Promise<void>;
 }
 
 /** Raised when the same recipes give other images, so that those in the cache are not taken for the new ones. */
@@ -39,7 +39,7 @@ export function imagePart(recipe: Recipe): ImagePart {
       const workDirectory = path.join(directory, 'work');
       const root = path.join(workDirectory, 'root');
       await mkdir(root, { recursive: true });
-      await recipe.fill({ ...context, root, workDirectory });
+      await recipe.fillRoot({ ...context, root, workDirectory });
       context.report('writing the image');
       await writeImage(directory, { reference, root, config }, context.signal);
       await rm(workDirectory, { recursive: true });

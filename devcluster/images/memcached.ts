@@ -28,7 +28,7 @@ export function memcachedImage(): ImagePart {
     inputs: [...runtimePackages, ...compilePackages, ...shellPackages, ...configureOptions, ...oldest.map(String)],
     oneAtATime: 'debian',
     seconds: 40,
-    async fill(workshop) {
+    async fillRoot(workshop) {
       const debian = await openDebian(workshop);
       const program = await compile(debian, workshop);
       await assemble(debian, program, workshop);
@@ -43,7 +43,7 @@ export function oldMemcachedImage(): ImagePart {
     inputs: runtimePackages,
     oneAtATime: 'debian',
     seconds: 10,
-    async fill(workshop) {
+    async fillRoot(workshop) {
       const debian = await openDebian(workshop);
       const unpacked = path.join(workshop.workDirectory, 'package');
       await unpack([await debian.single('memcached')], unpacked, workshop);

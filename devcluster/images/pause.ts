@@ -16,7 +16,7 @@ export function pauseImage(): ImagePart {
     inputs: [readFileSync(source, 'utf8'), ...packages],
     oneAtATime: 'debian',
     seconds: 15,
-    async fill({ root, workDirectory, ...context }) {
+    async fillRoot({ root, workDirectory, ...context }) {
       const debian = await openDebian(context);
       context.report('fetching a compiler');
       const compiler = path.join(workDirectory, 'compiler');

@@ -69,7 +69,7 @@ export async function* treeTar(root: string): AsyncGenerator<Buffer> {
 }
 
 async function* below(root: string, directory: string): AsyncGenerator<Buffer> {
-  for (const child of (await readdir(path.join(root, directory))).sort()) {
+  for (const child of (await readdir(path.join(root, directory))).toSorted()) {
     const name = path.posix.join(directory, child);
     const file = path.join(root, name);
     const found = await lstat(file);

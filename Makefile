@@ -1,0 +1,79 @@
+# The commands of the project. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Node 24 and all tools come from the lock file, whatever the machine has.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+INSTALLED := node_modules/.package-lock.json
+
+# Options of `make cluster`, `make cluster-down`.
+NODE ?= real
+NAME ?= default
+FAKE_NODES ?= 10
+CLUSTER_FLAGS = --name $(NAME) --node $(NODE) --fake-nodes $(FAKE_NODES) $(if $(AUDIT),--audit) $(if $(SCALE),--scale)
+
+##@ Start here
+
+.PHONY: demo
+demo: $(INSTALLED) ## Show memcached on a real Kubernetes: builds and starts all it needs, or uses $KUBECONFIG
+	@node demo/main.ts up
+
+.PHONY: demo-down
+demo-down: $(INSTALLED) ## Remove every trace of the demo
+	@node demo/main.ts down
+
+.PHONY: test
+test: $(INSTALLED) ## Everything that CI checks: lint, types, unit, integration, e2e
+	@node tools/test-run.ts
+
+##@ Develop
+
+.PHONY: check
+check: $(INSTALLED) ## Format, lint, types, import rules and unit tests: under a minute
+	@node tools/test-run.ts format lint types imports unit
+
+.PHONY: test-unit test-integration test-e2e
+test-unit: $(INSTALLED) ## Unit tests only
+	@node tools/test-run.ts unit
+test-integration: $(INSTALLED) ## Tests against a real API server
+	@node tools/test-run.ts integration
+test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached
+	@node tools/test-run.ts e2e
+
+.PHONY: format
+format: $(INSTALLED) ## Format the code and sort its imports
+	@biome check --write
+
+##@ The embedded cluster (kubeconfig: .devcluster/kubeconfig)
+
+.PHONY: cluster
+cluster: $(INSTALLED) ## Start or heal it. NODE=real|none|fake NAME=… FAKE_NODES=10 AUDIT=1 SCALE=1
+	@node devcluster/main.ts up $(CLUSTER_FLAGS)
+
+.PHONY: cluster-down
+cluster-down: $(INSTALLED) ## Stop it and remove every trace of it. NAME=…
+	@node devcluster/main.ts down --name $(NAME)
+
+##@ To come with the operator itself
+
+TO_COME := install run deploy undeploy generate manifests docker-build docker-push bundle bundle-build bundle-push bench
+.PHONY: $(TO_COME)
+$(TO_COME): ## Each of them says so, and fails
+	@echo "make $@: not there yet; ARCHITECTURE.md says what exists today." >&2; exit 2
+
+##@ Help
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-zA-Z0-9$$(_) -]+:.*## / { sub(/^\$$\(TO_COME\)/, "$(TO_COME)"); \
+	    if (length($$1) > 20) printf "  %s\n  %-20s %s\n", $$1, "", $$2; else printf "  %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+$(INSTALLED): package.json package-lock.json
+	@command -v npm >/dev/null || { echo "npm is not installed: install Node.js 20 or later with npm, then run the same command again." >&2; exit 1; }
+	@echo "installing Node 24 and the tools of the project (npm ci)"
+	@npm ci --no-progress --loglevel=error
+	@touch $@
