@@ -1,6 +1,7 @@
 /** The command line of the embedded cluster. */
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { runCommandLine } from './command-line.ts';
 import { down } from './down.ts';
 import { kubeconfigOf, NODE_FORMS, type NodeForm } from './instance.ts';
 import { Problem } from './problem.ts';
@@ -99,18 +100,4 @@ function countOf(text: string): number {
   throw new Problem(`"${text}" is no number of nodes.`, 'Use a whole number from 1 to 5000.');
 }
 
-const interrupt = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
-try {
-  await main(process.argv.slice(2), interrupt.signal);
-} catch (error) {
-  if (interrupt.signal.aborted) {
-    process.stderr.write('\nStopped. Finished parts are kept: the same command goes on from here.\n');
-    process.exitCode = 130;
-  } else if (error instanceof Problem) {
-    process.stderr.write(`\nerror: ${error.message}\n  what to do: ${error.remedy}\n`);
-    process.exitCode = 1;
-  } else {
-    throw error;
-  }
-}
+await runCommandLine((signal) => main(process.argv.slice(2), signal));

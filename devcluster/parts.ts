@@ -71,8 +71,13 @@ export async function build(part: Part, context: BuildContext): Promise<void> {
       await rm(directory, { recursive: true, force: true });
       await rm(unfinished, { recursive: true, force: true });
       await mkdir(unfinished, { recursive: true });
-      await part.build(unfinished, context);
-      await writeFile(sizesFile(unfinished), JSON.stringify(await sizesOf(unfinished), undefined, 2));
+      try {
+        await part.build(unfinished, context);
+        await writeFile(sizesFile(unfinished), JSON.stringify(await sizesOf(unfinished), undefined, 2));
+      } catch (error) {
+        await rm(unfinished, { recursive: true, force: true });
+        throw error;
+      }
       await rename(unfinished, directory);
     },
     { signal: context.signal, onWait: waiting },

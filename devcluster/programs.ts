@@ -2,13 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CommandFailed, run } from './command.ts';
+import { run } from './command.ts';
+import { fetchModules } from './go-modules.ts';
 import { type BuildContext, type Part, partDirectory } from './parts.ts';
-import { Problem } from './problem.ts';
 
 const MODULES = path.join(import.meta.dirname, 'modules');
-/** How long the module proxy may say nothing before we stop waiting for it. */
-const SILENCE_MS = 180_000;
 
 interface Program {
   /** The directory under modules/ that pins it. */
@@ -125,7 +123,7 @@ async function compile(
     env: { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOTOOLCHAIN: 'auto', GOWORK: 'off', ...program.env },
     signal: context.signal,
   };
-  await download(program, options, context);
+  await fetchModules(program.package, { ...options, report: context.report });
   context.report('compiling');
   let packages = 0;
   const onLine = (line: string) => {
@@ -140,37 +138,6 @@ async function compile(
     onLine,
   });
   await program.extra?.(module, directory, context);
-}
-
-/** Fetches the modules that the program is made of, apart from compiling, so that a network error is told as one. */
-async function download(
-  program: Program,
-  options: { cwd: string; env: Record<string, string>; signal: AbortSignal },
-  context: BuildContext,
-): Promise<void> {
-  context.report('fetching modules');
-  const silence = new AbortController();
-  const signal = AbortSignal.any([options.signal, silence.signal]);
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
-  const onLine = (line: string) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), SILENCE_MS);
-    context.report(line.replace('go: ', '').slice(0, 80));
-  };
-  try {
-    await run('go', ['list', '-deps', '-f', '{{.Name}}', program.package], { ...options, signal, onLine });
-  } catch (error) {
-    if (options.signal.aborted) throw error;
-    if (!(error instanceof CommandFailed) && !silence.signal.aborted) throw error;
-    const seen = error instanceof CommandFailed ? error.message : `it said nothing for ${SILENCE_MS / 1000} s`;
-    throw new Problem(
-      `The Go modules of ${program.package} could not be fetched: ${seen}`,
-      'Check that the Go module proxy answers (`go env GOPROXY`, and HTTPS_PROXY if you are behind one), then run the same command again: finished parts are kept.',
-      { cause: error },
-    );
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** kwok simulates nothing without its stages; the module ships them as one file each. */

@@ -21,12 +21,12 @@ export async function buildMissing(parts: readonly Part[], signal: AbortSignal, 
   const missing: Part[] = [];
   for (const part of all) if (!(await isBuilt(part))) missing.push(part);
   if (missing.length === 0) {
-    output.write(`${all.length} parts: cached\n`);
+    output.write(`${count(all)}: cached\n`);
     return;
   }
   const minutes = Math.ceil(sum(missing) / 60);
   output.write(
-    `${all.length} parts: ${all.length - missing.length} cached, ${missing.length} to build (about ${minutes} min on two cores)\n`,
+    `${count(all)}: ${all.length - missing.length} cached, ${missing.length} to build (about ${minutes} min on two cores)\n`,
   );
   await new Builder(missing, signal, output).run();
 }
@@ -41,6 +41,10 @@ function withNeeds(parts: readonly Part[]): Part[] {
   };
   parts.forEach(visit);
   return [...seen];
+}
+
+function count(parts: readonly Part[]): string {
+  return parts.length === 1 ? '1 part' : `${parts.length} parts`;
 }
 
 function sum(parts: readonly Part[]): number {

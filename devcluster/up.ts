@@ -4,7 +4,7 @@ import path from 'node:path';
 import { destroy } from './down.ts';
 import { ensurePackages, requireGo, requireRoot, requireSpace } from './host.ts';
 import { images } from './images/index.ts';
-import { claimInstance, type Instance, type NodeForm, orphans } from './instance.ts';
+import { claimInstance, findInstance, type Instance, type NodeForm, orphans } from './instance.ts';
 import { Launch } from './launch.ts';
 import { withLock } from './lock.ts';
 import { cacheDirectory, isBuilt, type Part } from './parts.ts';
@@ -36,6 +36,7 @@ export async function up(options: UpOptions): Promise<Instance> {
   const { root, name, form, signal, output } = options;
   const say = (line: string) => output.write(`${line}\n`);
   requireRoot();
+  await requireForm(options);
   await ensurePackages(signal, say);
   const nodeImages = form === 'real' ? images(programPart('memcached_exporter')) : [];
   await ensureBuilt([...programsOf(form).map(programPart), ...nodeImages], options);
@@ -50,7 +51,7 @@ export async function up(options: UpOptions): Promise<Instance> {
     `instance/${instance.id}`,
     async () => {
       const since = performance.now();
-      await keepForm(instance, form);
+      await writeFile(formFile(instance), form);
       await start(new Launch(instance, signal, say), nodeImages, options);
       await linkKubectl(instance);
       say(`cluster "${name}" is ready after ${((performance.now() - since) / 1000).toFixed(1)} s`);
@@ -78,17 +79,19 @@ export async function ensureBuilt(
   await buildMissing(parts, signal, output);
 }
 
+function formFile(instance: Pick<Instance, 'directory'>): string {
+  return path.join(instance.directory, 'form');
+}
+
 /** An instance keeps its form: half of another one would be left running otherwise. */
-async function keepForm(instance: Instance, form: NodeForm): Promise<void> {
-  const file = path.join(instance.directory, 'form');
-  const known = await readFile(file, 'utf8').catch(() => form);
-  if (known !== form) {
-    throw new Problem(
-      `The cluster "${instance.name}" was started with NODE=${known}.`,
-      `Use it as it is, remove it first with \`make cluster-down\`, or start another one beside it with NAME=<other name> NODE=${form}.`,
-    );
-  }
-  await writeFile(file, form);
+async function requireForm({ root, name, form }: UpOptions): Promise<void> {
+  const instance = await findInstance(root, name);
+  const known = instance && (await readFile(formFile(instance), 'utf8').catch(() => form));
+  if (known === undefined || known === form) return;
+  throw new Problem(
+    `The cluster "${name}" was started with NODE=${known}.`,
+    `Use it as it is, remove it first with \`make cluster-down\`, or start another one beside it with NAME=<other name> NODE=${form}.`,
+  );
 }
 
 /** For people whose machine has no kubectl. */

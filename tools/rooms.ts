@@ -30,6 +30,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 
   // beside src/
   devcluster: [],
+  demo: ['devcluster'],
   tools: [],
   test: [...operator, 'devcluster'],
   bench: [...operator, 'devcluster', 'test'],
@@ -39,7 +40,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 export const mayTouchProcess: readonly string[] = ['main'];
 
 /** The directories that are looked at. */
-export const directories: readonly string[] = ['src', 'devcluster', 'tools', 'test', 'bench'];
+export const directories: readonly string[] = ['src', 'devcluster', 'demo', 'tools', 'test', 'bench'];
 
 /** The room of a file, given relative to the root of the repository: `src/api/schema.ts` is in `api`, `src/config.test.ts` in `config`. */
 export function roomOf(file: string): string {

@@ -1,0 +1,32 @@
+/** What every command line of ours has in common: Ctrl-C stops it in order, and an error says what to do. */
+import { CommandFailed } from './command.ts';
+import { Problem } from './problem.ts';
+
+/** Runs the command and sets the exit code. */
+export async function runCommandLine(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const interrupt = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupt.abort());
+  try {
+    await command(interrupt.signal);
+  } catch (error) {
+    process.exitCode = interrupt.signal.aborted ? 130 : 1;
+    process.stderr.write(`\n${interrupt.signal.aborted ? STOPPED : explanation(error)}\n`);
+  }
+}
+
+const STOPPED = 'Stopped. Finished parts are kept: the same command goes on from here.';
+
+function explanation(error: unknown): string {
+  if (error instanceof Problem) return `error: ${error.message}${causeOf(error)}\n  what to do: ${error.remedy}`;
+  if (error instanceof CommandFailed) return `error: ${error.message}`;
+  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
+    return `error: The disk is full: ${error.message}\n  what to do: Free some space and run the same command again.`;
+  }
+  return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}
+
+/** What the program said that caused the problem, unless the problem tells it already. */
+function causeOf(problem: Problem): string {
+  const { cause } = problem;
+  return cause instanceof CommandFailed && !problem.message.includes(cause.message) ? `\n${cause.message}` : '';
+}

@@ -1,0 +1,65 @@
+/** Embedded clusters for tests: real ones, with names of their own. */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { kubectl } from '../../devcluster/api.ts';
+import type { CommandOptions } from '../../devcluster/command.ts';
+import { down } from '../../devcluster/down.ts';
+import type { Instance, NodeForm } from '../../devcluster/instance.ts';
+import { up } from '../../devcluster/up.ts';
+
+export const ROOT = path.resolve(import.meta.dirname, '../..');
+
+export interface TestCluster {
+  readonly instance: Instance;
+  /** What the launcher printed at its last start. */
+  readonly printed: string;
+  kubectl(args: readonly string[], options?: Pick<CommandOptions, 'input' | 'signal'>): Promise<string>;
+}
+
+export interface TestClusterOptions {
+  readonly name: string;
+  readonly form: NodeForm;
+  readonly root?: string;
+  readonly audit?: boolean;
+  readonly fakeNodes?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Starts the cluster, or heals it, as `make cluster` does. */
+export async function startCluster(options: TestClusterOptions): Promise<TestCluster> {
+  const { name, form, root = ROOT, audit = false, fakeNodes = 1, signal = new AbortController().signal } = options;
+  let printed = '';
+  const output = {
+    write(text: string) {
+      printed += text;
+      return process.stdout.write(text);
+    },
+  };
+  const instance = await up({ root, name, form, audit, fakeNodes, scale: form === 'fake', signal, output });
+  return { instance, printed, kubectl: (args, extra) => kubectl(instance, args, extra) };
+}
+
+/** Removes the cluster. Tells whether there was one. */
+export function stopCluster({ name, root = ROOT }: Pick<TestClusterOptions, 'name' | 'root'>): Promise<boolean> {
+  return down(root, name);
+}
+
+/** Waits, generously, until something is so, and fails with what was seen last. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T>,
+  isRight: (seen: T) => boolean,
+  signal: AbortSignal,
+): Promise<T> {
+  const deadline = performance.now() + 180_000;
+  let seen: T | Error;
+  do {
+    signal.throwIfAborted();
+    seen = await look().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    if (!(seen instanceof Error) && isRight(seen)) return seen;
+    await sleep(500, undefined, { signal });
+  } while (performance.now() < deadline);
+  throw new Error(
+    `${what}: not so after 180 s; last seen: ${seen instanceof Error ? seen.message : JSON.stringify(seen)}`,
+  );
+}
