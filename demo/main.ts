@@ -1,6 +1,6 @@
 /** The demo: a real cluster, a memcached in it, and its answer. */
 import { spawn } from 'node:child_process';
-import { stat, writeFile } from 'node:fs/promises';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -56,10 +56,14 @@ async function cluster(signal: AbortSignal): Promise<Kubectl> {
     return kubectlFor('kubectl', given, signal);
   }
   const isNew = (await findInstance(ROOT, CLUSTER)) === undefined;
-  if (isNew) say('starting an embedded Kubernetes (the first time it is built from source, which takes a while)');
+  if (isNew) {
+    say('starting an embedded Kubernetes (the first time it is built from source, which takes a while)');
+    // Before the start: a demo that is interrupted on the way must be removable, too.
+    await mkdir(path.dirname(ownership()), { recursive: true });
+    await writeFile(ownership(), '');
+  }
   const options = { root: ROOT, name: CLUSTER, form: 'real', fakeNodes: 0, audit: false, scale: false } as const;
   const instance = await up({ ...options, signal, output: process.stdout });
-  if (isNew) await writeFile(ownership(), '');
   return kubectlFor(programPath('kubectl'), kubeconfigOf(instance), signal);
 }
 
@@ -116,16 +120,17 @@ async function remove(signal: AbortSignal): Promise<void> {
     return;
   }
   const instance = await findInstance(ROOT, CLUSTER);
-  if (!instance) return;
   const isOurs = await stat(ownership()).then(
     () => true,
     () => false,
   );
   if (isOurs) {
     await down(ROOT, CLUSTER);
+    await rm(path.dirname(ownership()), { recursive: true, force: true });
     say('the demo and its cluster are gone');
     return;
   }
+  if (!instance) return;
   const kubectl = kubectlFor(programPath('kubectl'), kubeconfigOf(instance), signal);
   say(await kubectl('delete', '--ignore-not-found', '-f', MANIFEST));
   say('the cluster stays, because it was there before the demo: make cluster-down removes it');

@@ -39,15 +39,18 @@ async function startControllers(launch: Launch, options: ClusterOptions): Promis
 }
 
 async function startContainers(launch: Launch, images: readonly ImagePart[]): Promise<Node[]> {
-  return Promise.all(
-    NODE_NAMES.map(async (name) => {
-      const node = await prepareNode(launch.instance, name, images);
-      await launch.run(node.containerd);
-      await launch.until(`containerd of ${name} answers`, [node.containerd.name], () => isContainerdReady(node));
-      await importImages(launch.instance, node, images, launch.signal);
-      return node;
+  const { instance, signal } = launch;
+  const nodes: Node[] = [];
+  // One after another: two at once would mount over each other.
+  for (const name of NODE_NAMES) nodes.push(await prepareNode(instance, name, images));
+  await launch.run(...nodes.map(({ containerd }) => containerd));
+  await Promise.all(
+    nodes.map(async (node) => {
+      await launch.until(`containerd of ${node.name} answers`, [node.containerd.name], () => isContainerdReady(node));
+      await importImages(instance, node, images, signal);
     }),
   );
+  return nodes;
 }
 
 async function startNodes(launch: Launch, nodes: readonly Node[]): Promise<void> {
