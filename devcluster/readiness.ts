@@ -4,16 +4,14 @@ import { get } from './api.ts';
 import { proxyHealth } from './cluster-services.ts';
 import { addresses, type Instance } from './instance.ts';
 
-interface List<Item> {
-  readonly items: readonly (Item & { readonly metadata: { readonly name: string } })[];
+interface NodeList {
+  readonly items: readonly { readonly status: { readonly conditions?: readonly NodeCondition[] } }[];
 }
 
-interface NodeObject {
-  readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}
-
-interface Lease {
-  readonly spec?: { readonly renewTime?: string };
+interface NodeCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly lastHeartbeatTime: string;
 }
 
 export async function isApiReady(instance: Instance): Promise<boolean> {
@@ -26,25 +24,16 @@ export async function takesPods(instance: Instance): Promise<boolean> {
 }
 
 /**
- * Whether that many nodes are Ready, and have renewed their lease since that time.
- * After a crash the API still shows what the nodes said before it; the lease shows that they are back.
+ * Whether that many nodes have said since that time that they are Ready.
+ * After a crash the API still shows what they said before it.
  */
 export async function areNodesReady(instance: Instance, count: number, since: number): Promise<boolean> {
-  const nodes = await list<NodeObject>(instance, '/api/v1/nodes');
-  const leases = await list<Lease>(instance, '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases');
-  const renewed = new Map(leases.items.map(({ metadata, spec }) => [metadata.name, Date.parse(spec?.renewTime ?? '')]));
-  const ready = nodes.items.filter((node) => isReady(node) && (renewed.get(node.metadata.name) ?? 0) >= since);
-  return ready.length >= count;
-}
-
-function isReady(node: NodeObject): boolean {
-  const isTrue = node.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-  return isTrue ?? false;
-}
-
-async function list<Item>(instance: Instance, path: string): Promise<List<Item>> {
-  const body = await get(instance, path);
-  return body === undefined ? { items: [] } : (JSON.parse(body) as List<Item>);
+  const body = await get(instance, '/api/v1/nodes');
+  const { items } = body === undefined ? { items: [] } : (JSON.parse(body) as NodeList);
+  const wholeSeconds = Math.floor(since / 1000) * 1000; // as the API has them
+  const isReady = ({ type, status, lastHeartbeatTime }: NodeCondition) =>
+    type === 'Ready' && status === 'True' && Date.parse(lastHeartbeatTime) >= wholeSeconds;
+  return items.filter((node) => node.status.conditions?.some(isReady)).length >= count;
 }
 
 export async function answersDns(instance: Instance): Promise<boolean> {
