@@ -12,7 +12,7 @@ INSTALLED := node_modules/.package-lock.json
 NODE ?= real
 NAME ?= default
 FAKE_NODES ?= 10
-CLUSTER_FLAGS = --name $(NAME) --node $(NODE) --fake-nodes $(FAKE_NODES) $(if $(AUDIT),--audit) $(if $(SCALE),--scale)
+CLUSTER_FLAGS = --name '$(NAME)' --node '$(NODE)' --fake-nodes '$(FAKE_NODES)' $(if $(AUDIT),--audit) $(if $(SCALE),--scale)
 
 ##@ Start here
 
@@ -38,9 +38,9 @@ check: $(INSTALLED) ## Format, lint, types, import rules and unit tests: under a
 test-unit: $(INSTALLED) ## Unit tests only
 	@node tools/test-run.ts unit
 test-integration: $(INSTALLED) ## Tests against a real API server
-	@node tools/test-run.ts integration
+	@node tools/test-run.ts build integration
 test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached
-	@node tools/test-run.ts e2e
+	@node tools/test-run.ts build e2e
 
 .PHONY: format
 format: $(INSTALLED) ## Format the code and sort its imports
@@ -54,7 +54,7 @@ cluster: $(INSTALLED) ## Start or heal it. NODE=real|none|fake NAME=… FAKE_NOD
 
 .PHONY: cluster-down
 cluster-down: $(INSTALLED) ## Stop it and remove every trace of it. NAME=…
-	@node devcluster/main.ts down --name $(NAME)
+	@node devcluster/main.ts down --name '$(NAME)'
 
 ##@ To come with the operator itself
 
@@ -75,5 +75,6 @@ help: ## This list
 $(INSTALLED): package.json package-lock.json
 	@command -v npm >/dev/null || { echo "npm is not installed: install Node.js 20 or later with npm, then run the same command again." >&2; exit 1; }
 	@echo "installing Node 24 and the tools of the project (npm ci)"
-	@npm ci --no-progress --loglevel=error
+	@npm ci --no-progress --loglevel=error --ignore-scripts || { echo "npm could not install the tools: see that the npm registry answers (npm config get registry), then run the same command again." >&2; exit 1; }
+	@ln -sf ../node-linux-$$(node -p process.arch)/bin/node node_modules/.bin/node
 	@touch $@

@@ -1,13 +1,12 @@
 /** The demo: a real cluster, a memcached in it, and its answer. */
-import { spawn } from 'node:child_process';
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
-import { run } from '../devcluster/command.ts';
+import { CommandFailed, run, WITHOUT_PROXY } from '../devcluster/command.ts';
 import { runCommandLine } from '../devcluster/command-line.ts';
 import { down } from '../devcluster/down.ts';
-import { findInstance, instanceDirectory, kubeconfigOf } from '../devcluster/instance.ts';
+import { isInstalled } from '../devcluster/host.ts';
+import { findInstance, kubeconfigOf } from '../devcluster/instance.ts';
+import { withPortForward } from '../devcluster/port-forward.ts';
 import { Problem } from '../devcluster/problem.ts';
 import { programPath } from '../devcluster/programs.ts';
 import { up } from '../devcluster/up.ts';
@@ -23,60 +22,63 @@ const MANIFEST = path.join(import.meta.dirname, 'memcached.yaml');
 const CLUSTER = 'default';
 const IN_DEMO = ['--namespace', 'memcached-demo'];
 
-/** A way to call kubectl on the cluster of the demo. */
-interface Kubectl {
-  readonly program: string;
-  readonly kubeconfig: string;
-  (...args: string[]): Promise<string>;
-}
-
-function kubectlFor(program: string, kubeconfig: string, signal: AbortSignal): Kubectl {
-  const call = (...args: string[]) => run(program, ['--kubeconfig', kubeconfig, ...args], { signal });
-  return Object.assign(call, { program, kubeconfig });
+/** How kubectl is called on the cluster of the demo. */
+interface Cluster {
+  readonly kubectl: readonly [program: string, ...args: string[]];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 async function show(signal: AbortSignal): Promise<void> {
-  const kubectl = await cluster(signal);
+  const cluster = (await givenCluster()) ?? (await embeddedCluster(signal));
+  const kubectl = (...args: string[]) => call(cluster, args, signal);
   say('\n== A memcached, hardened as the operator will run it');
   say(await kubectl('apply', '-f', MANIFEST));
   await untilReady(kubectl);
   say(await kubectl(...IN_DEMO, 'get', 'pods', '-o', 'wide'));
   say('== What it answers to "version"');
-  say(await askVersion(kubectl, signal));
-  const shown = path.relative(process.cwd(), kubectl.kubeconfig);
-  say(`\nLook around:  kubectl --kubeconfig ${shown} ${IN_DEMO.join(' ')} get all`);
+  say(await askVersion(cluster, signal));
+  say(`\nLook around:  ${cluster.kubectl.join(' ')} ${IN_DEMO.join(' ')} get all`);
   say('Remove it:    make demo-down');
 }
 
-/** The cluster that KUBECONFIG names, or the embedded one. */
-async function cluster(signal: AbortSignal): Promise<Kubectl> {
-  const given = process.env['KUBECONFIG'];
-  if (given) {
-    say(`using the cluster of KUBECONFIG=${given}`);
-    return kubectlFor('kubectl', given, signal);
-  }
-  const isNew = (await findInstance(ROOT, CLUSTER)) === undefined;
-  if (isNew) {
+function call(
+  { kubectl: [program, ...start], env }: Cluster,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  return run(program, [...start, ...args], { signal, env });
+}
+
+/** The cluster that KUBECONFIG names, if it does. */
+async function givenCluster(): Promise<Cluster | undefined> {
+  if (!process.env['KUBECONFIG']) return undefined;
+  say(`using the cluster of KUBECONFIG=${process.env['KUBECONFIG']}`);
+  if (await isInstalled('kubectl')) return { kubectl: ['kubectl'], env: {} };
+  throw new Problem(
+    'KUBECONFIG is set, but there is no kubectl on the PATH.',
+    'Install kubectl, or unset KUBECONFIG to get a cluster with one of its own.',
+  );
+}
+
+async function embeddedCluster(signal: AbortSignal): Promise<Cluster> {
+  if (!(await findInstance(ROOT, CLUSTER))) {
     say('starting an embedded Kubernetes (the first time it is built from source, which takes a while)');
-    // Before the start: a demo that is interrupted on the way must be removable, too.
-    await mkdir(path.dirname(ownership()), { recursive: true });
-    await writeFile(ownership(), '');
   }
   const options = { root: ROOT, name: CLUSTER, form: 'real', fakeNodes: 0, audit: false, scale: false } as const;
-  const instance = await up({ ...options, signal, output: process.stdout });
-  return kubectlFor(programPath('kubectl'), kubeconfigOf(instance), signal);
+  return kubectlOf(await up({ ...options, startedBy: 'demo', signal, output: process.stdout }));
 }
 
-/** Tells that the demo has started the cluster, and so may remove it. */
-function ownership(): string {
-  return path.join(instanceDirectory(ROOT, CLUSTER), 'started-by-demo');
+function kubectlOf(instance: { readonly directory: string }): Cluster {
+  const kubeconfig = path.relative(process.cwd(), kubeconfigOf(instance));
+  return { kubectl: [programPath('kubectl'), '--kubeconfig', kubeconfig], env: WITHOUT_PROXY };
 }
 
-async function untilReady(kubectl: Kubectl): Promise<void> {
+async function untilReady(kubectl: (...args: string[]) => Promise<string>): Promise<void> {
   try {
     await kubectl(...IN_DEMO, 'wait', '--for=condition=Ready', 'pod/memcached', '--timeout=180s');
   } catch (error) {
-    say(await kubectl(...IN_DEMO, 'describe', 'pod', 'memcached').catch(() => ''));
+    if (!(error instanceof CommandFailed)) throw error;
+    say(await kubectl(...IN_DEMO, 'describe', 'pod', 'memcached'));
     throw new Problem(
       'The memcached pod did not become ready.',
       'Its description above tells why; on a cluster of your own, see that it can pull memcached:1.6.',
@@ -86,19 +88,9 @@ async function untilReady(kubectl: Kubectl): Promise<void> {
 }
 
 /** Through a port of this machine, so that it works on every cluster. */
-async function askVersion(kubectl: Kubectl, signal: AbortSignal): Promise<string> {
-  const args = ['--kubeconfig', kubectl.kubeconfig, ...IN_DEMO, 'port-forward', 'pod/memcached', ':11211'];
-  const forward = spawn(kubectl.program, args, { stdio: ['ignore', 'pipe', 'inherit'], signal });
-  forward.once('error', () => {}); // an interrupted demo ends it
-  try {
-    for await (const line of createInterface({ input: forward.stdout })) {
-      const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
-      if (port) return await firstAnswer(Number(port), 'version\r\n');
-    }
-    throw new Error('kubectl port-forward ended without forwarding a port');
-  } finally {
-    forward.kill();
-  }
+function askVersion({ kubectl, env }: Cluster, signal: AbortSignal): Promise<string> {
+  const options = { kubectl: [...kubectl, ...IN_DEMO], target: 'pod/memcached', port: 11211, env, signal } as const;
+  return withPortForward(options, (port) => firstAnswer(port, 'version\r\n'));
 }
 
 function firstAnswer(port: number, question: string): Promise<string> {
@@ -106,6 +98,7 @@ function firstAnswer(port: number, question: string): Promise<string> {
     const socket = createConnection(port, '127.0.0.1', () => socket.write(question));
     socket.setTimeout(10_000, () => socket.destroy(new Error('memcached did not answer within 10 s')));
     socket.once('error', reject);
+    socket.once('close', () => reject(new Error('memcached closed the connection without an answer')));
     socket.once('data', (data) => {
       resolve(data.toString('latin1').trim());
       socket.destroy();
@@ -114,26 +107,17 @@ function firstAnswer(port: number, question: string): Promise<string> {
 }
 
 async function remove(signal: AbortSignal): Promise<void> {
-  const given = process.env['KUBECONFIG'];
-  if (given) {
-    say(await kubectlFor('kubectl', given, signal)('delete', '--ignore-not-found', '-f', MANIFEST));
-    return;
-  }
-  const instance = await findInstance(ROOT, CLUSTER);
-  const isOurs = await stat(ownership()).then(
-    () => true,
-    () => false,
-  );
-  if (isOurs) {
-    await down(ROOT, CLUSTER);
-    await rm(path.dirname(ownership()), { recursive: true, force: true });
+  const instance = process.env['KUBECONFIG'] ? undefined : await findInstance(ROOT, CLUSTER);
+  if (instance?.startedBy === 'demo') {
+    await down(ROOT, CLUSTER, { signal });
     say('the demo and its cluster are gone');
     return;
   }
-  if (!instance) return;
-  const kubectl = kubectlFor(programPath('kubectl'), kubeconfigOf(instance), signal);
-  say(await kubectl('delete', '--ignore-not-found', '-f', MANIFEST));
-  say('the cluster stays, because it was there before the demo: make cluster-down removes it');
+  const cluster = instance ? kubectlOf(instance) : await givenCluster();
+  if (!cluster) return;
+  const removed = await call(cluster, ['delete', '--ignore-not-found', '-f', MANIFEST], signal);
+  if (removed) say(removed);
+  if (instance) say('the cluster stays, because it was there before the demo: make cluster-down removes it');
 }
 
 function say(text: string): void {

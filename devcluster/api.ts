@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { parse } from 'yaml';
-import { type CommandOptions, run } from './command.ts';
+import { type CommandOptions, run, WITHOUT_PROXY } from './command.ts';
 import { type Instance, kubeconfigOf } from './instance.ts';
 import { programPath } from './programs.ts';
 
@@ -49,5 +49,8 @@ export function kubectl(
   args: readonly string[],
   options: Pick<CommandOptions, 'input' | 'signal'> = {},
 ): Promise<string> {
-  return run(programPath('kubectl'), [`--kubeconfig=${kubeconfigOf(instance)}`, ...args], options);
+  return run(programPath('kubectl'), [`--kubeconfig=${kubeconfigOf(instance)}`, ...args], {
+    ...options,
+    env: WITHOUT_PROXY,
+  });
 }

@@ -1,6 +1,6 @@
 /** The credentials of a cluster: certificates, all signed by its own authority, the kubeconfigs that carry them, and a token. */
 import { randomBytes, webcrypto } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import 'reflect-metadata'; // @peculiar/x509 asks for it
 import * as x509 from '@peculiar/x509';
@@ -81,7 +81,14 @@ export async function ensureCertificates(instance: Instance, nodes: readonly str
       await issue(authority, `CN=system:node:${name},O=system:nodes`),
     );
   }
+  await giveToCaller(kubeconfigOf(instance));
   await writeFile(done, '');
+}
+
+/** Who has become root by sudo wants to use the cluster as himself. */
+async function giveToCaller(file: string): Promise<void> {
+  const { SUDO_UID, SUDO_GID } = process.env;
+  if (SUDO_UID !== undefined && SUDO_GID !== undefined) await chown(file, Number(SUDO_UID), Number(SUDO_GID));
 }
 
 async function createAuthority(instance: Instance): Promise<Authority> {

@@ -1,8 +1,10 @@
 /** The cgroups under which a node's pods run: one tree per instance, in every hierarchy that the kernel has. */
-import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instance } from './instance.ts';
+import { Problem } from './problem.ts';
 
 /** What a kubelet takes as its cgroup root. */
 export function cgroupRoot(instance: Instance, node: string): string {
@@ -22,12 +24,26 @@ export async function ensureCgroups(instance: Instance, node: string): Promise<v
   }
 }
 
+/** What a kubelet cannot do without. */
+const NEEDED = ['cpu', 'cpuset', 'memory', 'pids'];
+
+function readControl(file: string): string[] {
+  return readFileSync(file, 'utf8').trim().split(' ');
+}
+
 /** Version 2: a cgroup has the controllers that its parent hands down. Version 1 has no such file. */
 async function handDownControllers(parent: string): Promise<void> {
   const controllers = await readFile(path.join(parent, 'cgroup.controllers'), 'utf8').catch(() => '');
-  const wanted = controllers.trim().split(' ').filter(Boolean);
-  if (wanted.length === 0) return;
-  await writeFile(path.join(parent, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' '));
+  const known = controllers.trim().split(' ').filter(Boolean);
+  // One by one: a controller that cannot be handed down must not keep the others from it.
+  const control = path.join(parent, 'cgroup.subtree_control');
+  for (const name of known) await writeFile(control, `+${name}`).catch(() => {});
+  const missing = NEEDED.filter((name) => known.includes(name) && !readControl(control).includes(name));
+  if (missing.length === 0) return;
+  throw new Problem(
+    `The kernel does not hand the cgroup controllers ${missing.join(', ')} down from ${parent}.`,
+    'Run on a machine of its own or in a virtual machine; a container gets no cgroups to divide.',
+  );
 }
 
 /** Version 1: a new cpuset has no cores and no memory until someone says which. In version 2, empty means inherited. */
@@ -61,14 +77,17 @@ export async function removeCgroups(instance: Instance): Promise<void> {
 
 async function treesOf(instance: Instance): Promise<string[]> {
   const found: string[] = [];
-  for (const hierarchy of await hierarchies()) {
-    const top = path.join(hierarchy, instance.id);
-    if (!(await stat(top).catch(() => undefined))) continue;
-    found.push(top);
-    for (const entry of await readdir(top, { recursive: true, withFileTypes: true })) {
-      if (entry.isDirectory()) found.push(path.join(entry.parentPath, entry.name));
-    }
-  }
+  for (const hierarchy of await hierarchies()) found.push(...(await treeUnder(path.join(hierarchy, instance.id))));
+  return found;
+}
+
+/** The directory and all below it. They may vanish while we look: what ends takes its cgroup with it. */
+async function treeUnder(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
+  if (!entries) return [];
+  const found = [directory];
+  for (const entry of entries)
+    if (entry.isDirectory()) found.push(...(await treeUnder(path.join(directory, entry.name))));
   return found;
 }
 

@@ -5,11 +5,14 @@ import { kubeconfigFor, pkiFile } from './certificates.ts';
 import { run } from './command.ts';
 import { addresses, type Instance } from './instance.ts';
 import { FORGET_NETWORKS, networkNamespace } from './namespaces.ts';
+import { NODE_NAMES } from './node.ts';
 import type { Process } from './processes.ts';
 import { programPath } from './programs.ts';
 
-const QUEUE = '100';
-const METRICS = { proxy: '127.0.0.1:10249', policies: '127.0.0.1:9080' };
+/** Where the firewall puts new connections, and kube-network-policies takes them from. */
+export const QUEUE = '100';
+
+const [FIRST_NODE = ''] = NODE_NAMES;
 
 /** Permissions of the two that Kubernetes itself does not know. */
 export const PERMISSIONS = ['coredns', 'network-policies']
@@ -46,8 +49,9 @@ export function dns(instance: Instance): Process {
   const text = `.:53 {
   bind ${address}
   errors
+  ready ${address}:8181
   kubernetes cluster.local in-addr.arpa {
-    kubeconfig ${kubeconfigFor(instance, 'coredns')}
+    kubeconfig "${kubeconfigFor(instance, 'coredns')}"
     ttl 5
   }
 }
@@ -57,41 +61,39 @@ export function dns(instance: Instance): Process {
     program: programPath('coredns'),
     args: ['-conf', corefile],
     files: { [corefile]: text },
-    listens: [`${address}:53`],
+    listens: [`${address}:53`, `${address}:8181`],
+    health: `http://${address}:8181/ready`,
   };
 }
 
-export function proxyHealth(instance: Instance): string {
-  return `${addresses(instance).apiserver}:10256`;
-}
-
 /** One for both nodes: they share a network namespace, and with it the firewall. */
-export function proxy(instance: Instance, node: string): Process {
+export function proxy(instance: Instance): Process {
+  const { all, apiserver: address } = addresses(instance);
   const file = path.join(instance.directory, 'kube-proxy.yaml');
   const configuration = {
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
     kind: 'KubeProxyConfiguration',
     mode: 'nftables',
-    hostnameOverride: node,
-    clusterCIDR: addresses(instance).all,
+    hostnameOverride: FIRST_NODE,
+    clusterCIDR: all,
     clientConnection: { kubeconfig: kubeconfigFor(instance, 'kube-proxy') },
     conntrack: { maxPerCore: 0, min: 0 }, // the limit belongs to the whole machine
-    healthzBindAddress: proxyHealth(instance),
-    metricsBindAddress: METRICS.proxy,
+    healthzBindAddress: `${address}:10256`,
+    metricsBindAddress: `${address}:10249`,
     oomScoreAdj: 0,
   };
   return {
     name: 'kube-proxy',
     program: programPath('kube-proxy'),
-    listens: [proxyHealth(instance), METRICS.proxy],
     args: [`--config=${file}`],
     files: { [file]: stringify(configuration) },
+    listens: [`${address}:10256`, `${address}:10249`],
+    health: `http://${address}:10256/healthz`,
   };
 }
 
 /** Decides about each new connection between pods that the firewall hands to it. */
-export async function networkPolicies(instance: Instance, node: string): Promise<Process> {
-  await handConnectionsOver(instance);
+export function networkPolicies(instance: Instance): Process {
   const { apiserver } = addresses(instance);
   // It takes its credentials from where a pod has them, and from nowhere else: that place is made for it alone.
   const place = '/run/secrets/kubernetes.io/serviceaccount';
@@ -107,8 +109,9 @@ export async function networkPolicies(instance: Instance, node: string): Promise
   return {
     name: 'kube-network-policies',
     program: programPath('kube-network-policies'),
-    listens: [METRICS.policies],
-    args: [`--nfqueue-id=${QUEUE}`, `--hostname-override=${node}`, `--metrics-bind-address=${METRICS.policies}`],
+    listens: [`${apiserver}:9080`],
+    health: `http://${apiserver}:9080/metrics`,
+    args: [`--nfqueue-id=${QUEUE}`, `--hostname-override=${FIRST_NODE}`, `--metrics-bind-address=${apiserver}:9080`],
     wrapper: [
       'unshare',
       '--mount',
@@ -125,7 +128,7 @@ export async function networkPolicies(instance: Instance, node: string): Promise
 }
 
 /** Not every kernel lets nftables queue packets, which kube-network-policies would do itself; iptables can everywhere. */
-async function handConnectionsOver(instance: Instance): Promise<void> {
+export async function handConnectionsOver(instance: Instance): Promise<void> {
   const rule = [
     'FORWARD',
     '-m',

@@ -5,7 +5,11 @@ import { Problem } from './problem.ts';
 /** Runs the command and sets the exit code. */
 export async function runCommandLine(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interrupt = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupt.abort());
+  const onSignal = () => {
+    if (interrupt.signal.aborted) process.exit(130); // asked twice: without waiting for the orderly end
+    interrupt.abort();
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal);
   try {
     await command(interrupt.signal);
   } catch (error) {

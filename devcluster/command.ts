@@ -13,20 +13,33 @@ export interface CommandOptions {
 }
 
 export class CommandFailed extends Error {
-  readonly program: string;
-  readonly exitCode: number | null;
-  readonly stderr: string;
-
   constructor(program: string, args: readonly string[], exitCode: number | null, stderr: string) {
-    super(
-      `${[program, ...args].join(' ').slice(0, 200)} ended with ${exitCode ?? 'a signal'}:\n${lastLines(stderr, 15)}`,
-    );
+    const command = [program, ...args].join(' ').slice(0, 200);
+    super(`${command} ended with ${exitCode ?? 'a signal'}:\n${lastLines(stderr, 15)}`);
     this.name = 'CommandFailed';
-    this.program = program;
-    this.exitCode = exitCode;
-    this.stderr = stderr;
   }
 }
+
+/** For whatever speaks to an instance: its addresses are on this machine, where no proxy would find them. */
+export const WITHOUT_PROXY = Object.fromEntries(
+  ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [
+    [name, ''],
+    [name.toLowerCase(), ''],
+  ]),
+);
+
+/** The environment of this process, and the places of system programs, which not every shell of root knows. */
+export function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin`, ...extra };
+}
+
+/** Groups of processes that run now: none of them outlives this process. */
+const groups = new Set<number>();
+process.once('exit', () => {
+  for (const pid of groups) signalGroup(pid, 'SIGKILL');
+});
+
+const GRACE_MS = 5000;
 
 /** Standard output of a program that must succeed. */
 export async function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
@@ -36,14 +49,22 @@ export async function run(program: string, args: readonly string[], options: Com
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    env: { ...process.env, ...options.env },
+    env: environment(options.env),
   });
-  const stop = () => endGroup(child.pid);
+  const { pid } = child;
+  if (pid !== undefined) groups.add(pid);
+  let killing: NodeJS.Timeout | undefined;
+  const stop = () => {
+    signalGroup(pid, 'SIGTERM');
+    killing = setTimeout(() => signalGroup(pid, 'SIGKILL'), GRACE_MS);
+  };
   options.signal?.addEventListener('abort', stop, { once: true });
   try {
     return await completion(program, args, child, options);
   } finally {
     options.signal?.removeEventListener('abort', stop);
+    clearTimeout(killing);
+    if (pid !== undefined) groups.delete(pid);
   }
 }
 
@@ -76,10 +97,10 @@ async function completion(
   return output;
 }
 
-function endGroup(pid: number | undefined): void {
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, 'SIGTERM');
+    process.kill(-pid, signal);
   } catch {
     // It has ended by itself.
   }

@@ -28,10 +28,12 @@ rules:
 `;
 
 export function etcd(instance: Instance): Process {
+  const { apiserver: address } = addresses(instance);
   return {
     name: 'etcd',
     program: programPath('etcd'),
-    listens: ['127.0.0.1:2379', '127.0.0.1:2380'],
+    listens: ['127.0.0.1:2379', '127.0.0.1:2380', `${address}:2381`],
+    health: `http://${address}:2381/health`,
     args: [
       `--data-dir=${path.join(instance.directory, 'etcd')}`,
       '--listen-client-urls=http://127.0.0.1:2379',
@@ -39,6 +41,7 @@ export function etcd(instance: Instance): Process {
       '--listen-peer-urls=http://127.0.0.1:2380',
       '--initial-advertise-peer-urls=http://127.0.0.1:2380',
       '--initial-cluster=default=http://127.0.0.1:2380',
+      `--listen-metrics-urls=http://${address}:2381`,
       '--quota-backend-bytes=8589934592',
       '--unsafe-no-fsync', // a cluster for tests: what a power cut takes is made anew
     ],
@@ -53,6 +56,7 @@ export function apiserver(instance: Instance, { audit }: ControlPlaneOptions): P
     program: programPath('kube-apiserver'),
     files: audit ? { [auditPolicyFile(instance)]: AUDIT_POLICY } : {},
     listens: [`${address}:6443`],
+    health: `https://${address}:6443/readyz`,
     args: [
       `--advertise-address=${address}`,
       `--bind-address=${address}`,
@@ -74,19 +78,27 @@ export function apiserver(instance: Instance, { audit }: ControlPlaneOptions): P
       '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
       `--service-account-key-file=${pki('service-account.pub')}`,
       `--service-account-signing-key-file=${pki('service-account.key')}`,
-      ...(audit ? [`--audit-policy-file=${auditPolicyFile(instance)}`, `--audit-log-path=${auditLog(instance)}`] : []),
+      ...(audit
+        ? [
+            `--audit-policy-file=${auditPolicyFile(instance)}`,
+            `--audit-log-path=${auditLog(instance)}`,
+            '--audit-log-maxsize=0',
+          ]
+        : []),
     ],
   };
 }
 
 export function controllerManager(instance: Instance, { scale }: ControlPlaneOptions): Process {
+  const { apiserver: address } = addresses(instance);
   return {
     name: 'kube-controller-manager',
     program: programPath('kube-controller-manager'),
-    listens: ['127.0.0.1:10257'],
+    listens: [`${address}:10257`],
+    health: `https://${address}:10257/healthz`,
     args: [
       `--kubeconfig=${kubeconfigFor(instance, 'kube-controller-manager')}`,
-      '--bind-address=127.0.0.1',
+      `--bind-address=${address}`,
       '--leader-elect=false',
       '--use-service-account-credentials=true',
       `--root-ca-file=${pkiFile(instance, 'ca.crt')}`,
@@ -109,13 +121,15 @@ export function controllerManager(instance: Instance, { scale }: ControlPlaneOpt
 }
 
 export function scheduler(instance: Instance, { scale }: ControlPlaneOptions): Process {
+  const { apiserver: address } = addresses(instance);
   return {
     name: 'kube-scheduler',
     program: programPath('kube-scheduler'),
-    listens: ['127.0.0.1:10259'],
+    listens: [`${address}:10259`],
+    health: `https://${address}:10259/healthz`,
     args: [
       `--kubeconfig=${kubeconfigFor(instance, 'kube-scheduler')}`,
-      '--bind-address=127.0.0.1',
+      `--bind-address=${address}`,
       '--leader-elect=false',
       ...(scale ? ['--kube-api-qps=1000', '--kube-api-burst=2000'] : []),
     ],

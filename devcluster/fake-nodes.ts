@@ -7,7 +7,6 @@ import { partDirectory } from './parts.ts';
 import type { Process } from './processes.ts';
 import { programPart, programPath } from './programs.ts';
 
-const SERVER = '127.0.0.1:10247';
 const MARK = 'devcluster/fake-node';
 
 export function kwok(instance: Instance): Process {
@@ -15,7 +14,8 @@ export function kwok(instance: Instance): Process {
   return {
     name: 'kwok',
     program: programPath('kwok'),
-    listens: [SERVER],
+    listens: [`${apiserver}:10247`],
+    health: `http://${apiserver}:10247/healthz`,
     args: [
       `--kubeconfig=${kubeconfigFor(instance, 'kwok')}`,
       `--config=${path.join(partDirectory(programPart('kwok')), 'stages.yaml')}`,
@@ -23,7 +23,7 @@ export function kwok(instance: Instance): Process {
       `--cidr=${fakePods}`,
       `--node-ip=${apiserver}`,
       '--node-lease-duration-seconds=40',
-      `--server-address=${SERVER}`,
+      `--server-address=${apiserver}:10247`,
     ],
   };
 }

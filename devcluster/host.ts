@@ -1,8 +1,7 @@
 /** What the machine itself must have, checked before anything is started, and installed where that is possible. */
 import { access, mkdir, statfs } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { run } from './command.ts';
-import { cacheDirectory } from './parts.ts';
+import { environment, run } from './command.ts';
 import { Problem } from './problem.ts';
 
 /** Debian packages, each with a file that tells that it, or something equal, is there. */
@@ -15,14 +14,12 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'util-linux': ['nsenter'],
 };
 
-const NEEDED_GIB = { build: 12, start: 2 };
-
 /** Everything that only root may do starts here. */
 export function requireRoot(): void {
   if (process.getuid?.() === 0) return;
   throw new Problem(
     'The embedded cluster needs root: it makes network namespaces, mounts and cgroups.',
-    'Run the same command as root (sudo make …), or set KUBECONFIG to a cluster that you have and use `make demo`.',
+    'Run the same command as root (sudo env "PATH=$PATH" make …), or set KUBECONFIG to a cluster that you have and use `make demo`.',
   );
 }
 
@@ -32,7 +29,7 @@ export async function ensurePackages(signal: AbortSignal, say: (line: string) =>
   for (const [name, files] of Object.entries(PACKAGES)) if (!(await anyExists(files))) missing.push(name);
   if (missing.length === 0) return;
   const byHand = `Install them with your package manager: ${missing.join(' ')}.`;
-  if (!(await anyExists(['apt-get'])))
+  if (!(await isInstalled('apt-get')))
     throw new Problem(`Missing on this machine: ${missing.join(', ')}, and there is no apt-get.`, byHand);
   say(`installing Debian packages: ${missing.join(' ')}`);
   const options = { signal, env: { DEBIAN_FRONTEND: 'noninteractive' } };
@@ -54,29 +51,39 @@ export async function ensurePackages(signal: AbortSignal, say: (line: string) =>
 export async function requireGo(): Promise<void> {
   const remedy =
     'Install Go 1.26 or later (1.21 is enough where it may fetch newer releases by itself) and put it on the PATH.';
-  if (!(await anyExists(['go'])))
+  if (!(await isInstalled('go')))
     throw new Problem('Go is not installed, and the parts of the cluster are built with it.', remedy);
   const version = (await run('go', ['env', 'GOVERSION'], { env: { GOTOOLCHAIN: 'local' } })).trim();
   const minor = Number(/^go1\.(\d+)/.exec(version)?.[1]);
   if (!(minor >= 21)) throw new Problem(`The Go on the PATH is ${version}, which is too old.`, remedy);
 }
 
+/** Where Go keeps what it downloads and compiles; these grow more than our own cache. */
+export async function goCaches(): Promise<string[]> {
+  return (await run('go', ['env', 'GOCACHE', 'GOMODCACHE'])).trim().split('\n');
+}
+
 /** Asks for room before a build or a start fills the disk. */
-export async function requireSpace(directory: string, purpose: keyof typeof NEEDED_GIB): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  const { bavail, bsize } = await statfs(directory);
-  const free = (bavail * bsize) / 2 ** 30;
-  const needed = NEEDED_GIB[purpose];
-  if (free >= needed) return;
-  const what = purpose === 'build' ? 'Building the parts for the first time' : 'Starting a cluster';
-  throw new Problem(
-    `${what} needs ${needed} GiB of free disk; ${directory} has ${free.toFixed(1)} GiB.`,
-    `Free some space, or point DEVCLUSTER_CACHE (now ${cacheDirectory()}) at a larger disk.`,
-  );
+export async function requireSpace(directories: readonly string[], gib: number, purpose: string): Promise<void> {
+  for (const directory of directories) {
+    await mkdir(directory, { recursive: true });
+    const { bavail, bsize } = await statfs(directory);
+    const free = (bavail * bsize) / 2 ** 30;
+    if (free >= gib) continue;
+    throw new Problem(
+      `${purpose} needs about ${gib} GiB of free disk; ${directory} has ${free.toFixed(1)} GiB.`,
+      'Free some space, or move the caches to a larger disk: DEVCLUSTER_CACHE, GOCACHE and GOMODCACHE name their places.',
+    );
+  }
+}
+
+/** Whether the program is on the PATH. */
+export function isInstalled(program: string): Promise<boolean> {
+  return anyExists([program]);
 }
 
 async function anyExists(files: readonly string[]): Promise<boolean> {
-  const directories = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  const directories = (environment()['PATH'] ?? '').split(delimiter);
   const candidates = files.flatMap((file) =>
     file.startsWith('/') ? [file] : directories.map((directory) => join(directory, file)),
   );

@@ -1,9 +1,9 @@
 /** One embedded cluster: its name, where its files are, and the addresses that are its alone. */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './command.ts';
-import { withLock } from './lock.ts';
+import { type LockOptions, withLock } from './lock.ts';
 import { Problem } from './problem.ts';
 
 export const NODE_FORMS = ['real', 'none', 'fake'] as const;
@@ -19,7 +19,12 @@ export interface Instance {
   readonly runDirectory: string;
   /** The second number of its addresses, 10.block.0.0/16. */
   readonly block: number;
+  /** Who started it first, and so may remove it without asking. */
+  readonly startedBy: 'cluster' | 'demo';
 }
+
+/** What follows from name and place alone. */
+type Place = Pick<Instance, 'name' | 'id' | 'directory' | 'runDirectory'>;
 
 export const RUN_ROOT = '/run/memcached-devcluster';
 const FIRST_BLOCK = 130;
@@ -50,18 +55,36 @@ export function kubeconfigOf(instance: Pick<Instance, 'directory'>): string {
   return path.join(instance.directory, 'kubeconfig');
 }
 
-/** The instance of that name under that root, with the block of addresses that it has or gets now. */
-export async function claimInstance(root: string, name: string): Promise<Instance> {
+/** Where the instance of that name under that root is, or would be. */
+export function placeOf(root: string, name: string): Place {
   checkName(name);
   const directory = instanceDirectory(root, name);
-  const instance = { name, id: idOf(name, directory), directory };
-  return withLock('instances', async () => {
-    const others = (await registeredInstances()).filter(({ id }) => id !== instance.id);
-    const block = (await recordedBlock(directory, others)) ?? (await freeBlock(others));
-    const claimed: Instance = { ...instance, runDirectory: path.join(RUN_ROOT, instance.id), block };
-    for (const place of [claimed.directory, claimed.runDirectory]) {
-      await mkdir(place, { recursive: true });
-      await writeFile(path.join(place, 'instance.json'), JSON.stringify(claimed, undefined, 2));
+  checkDirectory(directory);
+  const id = `mcd-${name}-${createHash('sha256').update(directory).digest('hex').slice(0, 6)}`;
+  return { name, id, directory, runDirectory: path.join(RUN_ROOT, id) };
+}
+
+/** Runs `work` while nobody else starts or stops the instance. */
+export function withInstance<T>(place: Place, work: () => Promise<T>, options: LockOptions): Promise<T> {
+  return withLock(`instance/${place.id}`, work, options);
+}
+
+/** Runs `work` while no instance comes or goes. */
+export function withInstances<T>(work: () => Promise<T>): Promise<T> {
+  return withLock('instances', work);
+}
+
+/** The instance at that place, with the block of addresses that it has or gets now. */
+export async function claimInstance(place: Place, startedBy: Instance['startedBy']): Promise<Instance> {
+  return withInstances(async () => {
+    const others = (await registeredInstances()).filter(({ id }) => id !== place.id);
+    const recorded = await readRecord(place.directory);
+    if (recorded) requireUntaken(recorded, others);
+    const block = recorded?.block ?? (await freeBlock(others));
+    const claimed: Instance = { ...place, block, startedBy: recorded?.startedBy ?? startedBy };
+    for (const directory of [claimed.directory, claimed.runDirectory]) {
+      await mkdir(directory, { recursive: true });
+      await writeFile(path.join(directory, 'instance.json'), JSON.stringify(claimed, undefined, 2));
     }
     return claimed;
   });
@@ -75,15 +98,20 @@ function checkName(name: string): void {
   );
 }
 
-function idOf(name: string, directory: string): string {
-  return `mcd-${name}-${createHash('sha256').update(directory).digest('hex').slice(0, 6)}`;
+/** Overlay mounts give these characters a meaning of their own. */
+function checkDirectory(directory: string): void {
+  if (!/[:,"\\\n]/.test(directory)) return;
+  throw new Problem(
+    `A cluster cannot live in ${directory}.`,
+    'Use a directory without colons, commas, quotes and backslashes.',
+  );
 }
 
 /** What instances this machine knows of, running or left behind. */
 export async function registeredInstances(): Promise<Instance[]> {
   const found: Instance[] = [];
   for (const entry of await readdir(RUN_ROOT).catch(() => [])) {
-    const instance = await readInstance(path.join(RUN_ROOT, entry));
+    const instance = await readRecord(path.join(RUN_ROOT, entry));
     if (instance) found.push(instance);
   }
   return found;
@@ -91,39 +119,32 @@ export async function registeredInstances(): Promise<Instance[]> {
 
 /** The instance of that name, if there is anything of it. */
 export async function findInstance(root: string, name: string): Promise<Instance | undefined> {
-  checkName(name);
-  const directory = instanceDirectory(root, name);
-  return (await readInstance(path.join(RUN_ROOT, idOf(name, directory)))) ?? (await readInstance(directory));
+  const place = placeOf(root, name);
+  const recorded = (await readRecord(place.runDirectory)) ?? (await readRecord(place.directory));
+  // The record of a clone that was copied names the original: what follows from the place is never taken from it.
+  return recorded && { ...recorded, ...place };
 }
 
-/** Instances whose clone was deleted under them: nobody can stop them by name any more. */
-export async function orphans(): Promise<Instance[]> {
-  const found: Instance[] = [];
-  for (const instance of await registeredInstances()) {
-    const exists = await stat(path.join(instance.directory, 'instance.json')).then(
-      () => true,
-      () => false,
-    );
-    if (!exists) found.push(instance);
-  }
-  return found;
+/** Whether the clone of the instance was deleted: nobody can stop it by name any more. */
+export async function isOrphan(instance: Instance): Promise<boolean> {
+  return (
+    (await readRecord(instance.directory)) === undefined && (await readRecord(instance.runDirectory)) !== undefined
+  );
 }
 
-async function readInstance(place: string): Promise<Instance | undefined> {
+async function readRecord(directory: string): Promise<Instance | undefined> {
   try {
-    return JSON.parse(await readFile(path.join(place, 'instance.json'), 'utf8')) as Instance;
+    return JSON.parse(await readFile(path.join(directory, 'instance.json'), 'utf8')) as Instance;
   } catch {
     return undefined;
   }
 }
 
-async function recordedBlock(directory: string, others: readonly Instance[]): Promise<number | undefined> {
-  const recorded = await readInstance(directory);
-  if (!recorded) return undefined;
+function requireUntaken(recorded: Instance, others: readonly Instance[]): void {
   const taken = others.find(({ block }) => block === recorded.block);
-  if (!taken) return recorded.block;
+  if (!taken) return;
   throw new Problem(
-    `The addresses ${addresses(recorded).all} of this cluster were given to ${taken.directory} while it was down.`,
+    `The addresses ${addresses(recorded).all} of this cluster are used by ${taken.directory}.`,
     'Remove this one with `make cluster-down` (same NAME), then start it anew.',
   );
 }

@@ -1,5 +1,6 @@
 /** The starting of one instance: runs its processes, waits for what they bring about, and says what it does. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { answers } from './health.ts';
 import type { Instance } from './instance.ts';
 import { Problem } from './problem.ts';
 import { ensureRunning, isRunning, lastWords, logDirectory, logFile, type Process } from './processes.ts';
@@ -10,6 +11,7 @@ export class Launch {
   readonly instance: Instance;
   readonly signal: AbortSignal;
   readonly #say: (line: string) => void;
+  readonly #processes: Process[] = [];
 
   constructor(instance: Instance, signal: AbortSignal, say: (line: string) => void) {
     this.instance = instance;
@@ -17,25 +19,28 @@ export class Launch {
     this.#say = say;
   }
 
-  /** Sees to it that the processes run. Tells whether any had to be started. */
-  async run(...processes: Process[]): Promise<boolean> {
-    let any = false;
-    for (const process of processes) {
-      this.signal.throwIfAborted();
-      if ((await ensureRunning(this.instance, process)) === 'running') continue;
-      this.#say(`  started ${process.name}`);
-      any = true;
-    }
-    return any;
+  /** Sees to it that the process runs. Tells whether it had to be started. */
+  async run(process: Process): Promise<boolean> {
+    this.signal.throwIfAborted();
+    this.#processes.push(process);
+    if ((await ensureRunning(this.instance, process)) === 'running') return false;
+    this.#say(`  started ${process.name}`);
+    return true;
   }
 
-  /** Waits until `check` holds. A process that is needed for it and ends meanwhile ends the wait, with its last words. */
-  async until(what: string, needed: readonly string[], check: () => Promise<boolean>): Promise<void> {
+  /** Waits until every process so far does its work. */
+  async untilHealthy(): Promise<void> {
+    for (const { name, health } of this.#processes) {
+      await this.until(`${name} is healthy`, async () => health === undefined || answers(health));
+    }
+    await this.#requireAlive('the cluster is ready');
+  }
+
+  /** Waits until `check` holds. A process that ends meanwhile ends the wait, with its last words. */
+  async until(what: string, check: () => Promise<boolean>): Promise<void> {
     const deadline = performance.now() + PATIENCE_SECONDS * 1000;
     while (!(await check())) {
-      for (const name of needed) {
-        if (!(await isRunning(this.instance, name))) throw await this.#ended(name, what);
-      }
+      await this.#requireAlive(what);
       if (performance.now() > deadline) {
         throw new Problem(
           `Waited ${PATIENCE_SECONDS} s in vain for: ${what}.`,
@@ -46,10 +51,13 @@ export class Launch {
     }
   }
 
-  async #ended(name: string, what: string): Promise<Problem> {
-    return new Problem(
-      `${name} ended while we waited for: ${what}. Its last words:\n${await lastWords(this.instance, name)}`,
-      `The whole log is ${logFile(this.instance, name)}. \`make cluster-down\` and \`make cluster\` start from nothing.`,
-    );
+  async #requireAlive(what: string): Promise<void> {
+    for (const { name } of this.#processes) {
+      if (await isRunning(this.instance, name)) continue;
+      throw new Problem(
+        `${name} ended while we waited for: ${what}. Its last words:\n${await lastWords(this.instance, name)}`,
+        `The whole log is ${logFile(this.instance, name)}. Try again; \`make cluster-down\` and \`make cluster\` start from nothing.`,
+      );
+    }
   }
 }

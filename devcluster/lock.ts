@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+export interface LockOptions {
+  readonly signal?: AbortSignal;
+  /** Called once, when somebody else holds the lock. */
+  readonly onWait?: () => void;
+}
+
 /** Runs `work` while no other process on this machine holds the lock of that name. */
-export async function withLock<T>(
-  name: string,
-  work: () => Promise<T>,
-  options: { readonly signal?: AbortSignal; readonly onWait?: () => void } = {},
-): Promise<T> {
+export async function withLock<T>(name: string, work: () => Promise<T>, options: LockOptions = {}): Promise<T> {
   let held = await tryLock(name);
   if (!held) options.onWait?.();
   while (!held) {

@@ -3,10 +3,11 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCommandLine } from './command-line.ts';
 import { down } from './down.ts';
+import { ensurePackages, requireRoot } from './host.ts';
 import { kubeconfigOf, NODE_FORMS, type NodeForm } from './instance.ts';
 import { Problem } from './problem.ts';
 import { type ProgramName, programNames, programPart, programPath } from './programs.ts';
-import { ensureBuilt, up } from './up.ts';
+import { ensureBuilt, partsOf, up } from './up.ts';
 
 const HELP = `Usage: node devcluster/main.ts <command> [options]
 
@@ -15,6 +16,7 @@ A real Kubernetes on this machine, built from source.
 Commands:
   up               start the cluster, or heal it; builds what is missing
   down             stop it and remove every trace of it
+  build            only build what is missing, for clusters of every form
   program <name>   build one program if it is missing, and print where it is
                    (${programNames.join(', ')})
 
@@ -44,6 +46,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
     const instance = await up({
       ...options,
       root,
+      startedBy: 'cluster',
       name: values.name,
       form: formOf(values.node),
       signal,
@@ -54,7 +57,13 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
       `  kubectl --kubeconfig ${kubeconfig} get nodes    (no kubectl? ${path.join(path.dirname(kubeconfig), 'kubectl')} is one)\n`,
     );
   } else if (command === 'down') {
-    if (await down(root, values.name)) process.stdout.write(`cluster "${values.name}" is gone\n`);
+    const onWait = () =>
+      process.stderr.write(`waiting for another process that is starting or stopping "${values.name}"\n`);
+    if (await down(root, values.name, { signal, onWait })) process.stdout.write(`cluster "${values.name}" is gone\n`);
+  } else if (command === 'build') {
+    requireRoot();
+    await ensurePackages(signal, (line) => process.stdout.write(`${line}\n`));
+    await ensureBuilt([...new Set(NODE_FORMS.flatMap(partsOf))], { signal, output: process.stdout });
   } else if (command === 'program') {
     await ensureBuilt([programPart(programOf(argument))], { signal, output: process.stderr });
     process.stdout.write(`${programPath(programOf(argument))}\n`);

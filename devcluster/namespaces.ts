@@ -1,5 +1,5 @@
 /** Network and mount namespaces: what happens in an instance stays in it, and goes with it. */
-import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './command.ts';
 import { addresses, type Instance, RUN_ROOT } from './instance.ts';
@@ -22,31 +22,27 @@ export const FORGET_NETWORKS = `awk '$5 ~ "^${RUN_ROOT}/[^/]*/network$" { print 
 /** A network of its own, joined to the host by one pair of interfaces. */
 export async function ensureNetwork(instance: Instance, nodes: number): Promise<void> {
   const pin = networkNamespace(instance);
-  if (await isMounted(pin)) return;
+  if (await isComplete(pin)) return;
   const { host, apiserver, dns, node, all, services } = addresses(instance);
   const link = hostLink(instance);
   await run('ip', ['link', 'delete', link]).catch(() => {}); // left by a start that was interrupted
   await writeFile(pin, '');
   await run('unshare', [`--net=${pin}`, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward']);
-  try {
-    await run('ip', ['link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pin]);
-    const own = [apiserver, dns, ...Array.from({ length: nodes }, (_, index) => node(index + 1))];
-    await batch(pin, [
-      ...own.map((address) => `address add ${address}/24 dev eth0`),
-      'link set lo up',
-      'link set eth0 up',
-      // A packet needs a route before kube-proxy rewrites its address. No default route: nothing leaves this machine.
-      `route add ${services} dev eth0 src ${apiserver}`,
-    ]);
-    await batch(undefined, [
-      `address add ${host}/24 dev ${link}`,
-      `link set ${link} up`,
-      `route add ${all} via ${apiserver}`,
-    ]);
-  } catch (error) {
-    await run('umount', [pin]); // all or nothing: the next start tries again
-    throw error;
-  }
+  await run('ip', ['link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pin]);
+  const own = [apiserver, dns, ...Array.from({ length: nodes }, (_, index) => node(index + 1))];
+  await batch(pin, [
+    ...own.map((address) => `address add ${address}/24 dev eth0`),
+    'link set lo up',
+    'link set eth0 up',
+    // A packet needs a route before kube-proxy rewrites its address. No default route: nothing leaves this machine.
+    `route add ${services} dev eth0 src ${apiserver}`,
+  ]);
+  await batch(undefined, [
+    `address add ${host}/24 dev ${link}`,
+    `link set ${link} up`,
+    `route add ${all} via ${apiserver}`,
+  ]);
+  await complete(pin);
 }
 
 /** Many commands of `ip` in one process, here or in a namespace. */
@@ -62,13 +58,14 @@ function hostLink(instance: Instance): string {
 /** A mount namespace that outlives its processes, so that a killed node comes back to the mounts of its pods. */
 export async function ensureMounts(instance: Instance, node: string): Promise<string> {
   const pin = mountNamespace(instance, node);
-  if (await isMounted(pin)) return pin;
+  if (await isComplete(pin)) return pin;
   for (const place of PRIVATE_PLACES) await mkdir(place, { recursive: true });
   await preparePin(pin);
   const script = [FORGET_NETWORKS, ...PRIVATE_PLACES.map((place) => `mount -t tmpfs -o mode=0755 tmpfs ${place}`)].join(
     ' && ',
   );
   await run('unshare', [`--mount=${pin}`, '--propagation', 'private', 'sh', '-c', script]);
+  await complete(pin);
   return pin;
 }
 
@@ -112,6 +109,27 @@ export async function processesInNamespaces(instance: Instance): Promise<number[
 async function mountsUnder(directory: string): Promise<string[]> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
   return lines.map((line) => line.split(' ')[4] ?? '').filter((mount) => mount.startsWith(`${directory}/`));
+}
+
+/** Whether the namespace was set up to its end. One that was interrupted on the way is let go, to be made anew. */
+async function isComplete(pin: string): Promise<boolean> {
+  const isMarked = await stat(markOf(pin)).then(
+    () => true,
+    () => false,
+  );
+  const isThere = await isMounted(pin);
+  if (isThere && isMarked) return true;
+  if (isThere) await run('umount', ['--lazy', pin]);
+  await rm(markOf(pin), { force: true });
+  return false;
+}
+
+async function complete(pin: string): Promise<void> {
+  await writeFile(markOf(pin), '');
+}
+
+function markOf(pin: string): string {
+  return `${pin}.complete`;
 }
 
 async function isMounted(file: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processesInCgroups } from './cgroups.ts';
-import { lastLines, run } from './command.ts';
+import { environment, lastLines, run, WITHOUT_PROXY } from './command.ts';
 import type { Instance } from './instance.ts';
 import { networkNamespace, processesInNamespaces } from './namespaces.ts';
 import { Problem } from './problem.ts';
@@ -15,6 +15,8 @@ export interface Process {
   readonly args: readonly string[];
   /** Where it will listen: "address:port". */
   readonly listens: readonly string[];
+  /** What answers 200 when it does its work. */
+  readonly health?: string;
   /** Its configuration, by path: written before it starts, and a reason to restart it when it changed. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
@@ -25,13 +27,13 @@ export interface Process {
 }
 
 /** Starts the process unless it runs with exactly these arguments and files already. */
-export async function ensureRunning(instance: Instance, process: Process): Promise<'started' | 'running'> {
-  const changed = await writeFiles(process.files ?? {});
-  const running = await findProcess(instance, process.name);
-  if (running?.commandLine === commandLine(process) && !changed) return 'running';
+export async function ensureRunning(instance: Instance, wanted: Process): Promise<'started' | 'running'> {
+  const changed = await writeFiles(wanted.files ?? {});
+  const running = await findProcess(instance, wanted.name);
+  if (running?.commandLine === commandLine(wanted) && !changed) return 'running';
   if (running) await endProcess(running.pid);
-  await requirePorts(instance, process);
-  await start(instance, process);
+  await requirePorts(instance, wanted);
+  await start(instance, wanted);
   return 'started';
 }
 
@@ -72,7 +74,7 @@ async function start(instance: Instance, { name, program, args, env, mounts, wra
     const child = spawn('nsenter', [...namespaces, '--', ...wrapper, program, ...args], {
       cwd: '/',
       detached: true,
-      env: { ...globalThis.process.env, ...env },
+      env: environment({ ...WITHOUT_PROXY, ...env }),
       stdio: ['ignore', log.fd, log.fd],
     });
     const pid = await new Promise<number>((resolve, reject) => {
@@ -111,20 +113,32 @@ function commandLine({ program, args }: Process): string {
 async function endProcess(pid: number): Promise<void> {
   signalAll([pid], 'SIGTERM');
   for (let attempt = 0; attempt < 100 && (await isAlive(pid)); attempt += 1) await sleep(100);
-  signalAll([pid], 'SIGKILL');
-  while (await isAlive(pid)) await sleep(20);
+  await kill(async () => ((await isAlive(pid)) ? [pid] : []));
 }
 
 /** Ends everything that runs in the instance, also what an earlier start left behind and what pods have started. */
 export async function killAll(instance: Instance): Promise<void> {
-  for (;;) {
+  await kill(async () => {
     const alive: number[] = [];
     for (const pid of [...(await processesInNamespaces(instance)), ...(await processesInCgroups(instance))]) {
       if (await isAlive(pid)) alive.push(pid);
     }
-    if (alive.length === 0) return;
-    signalAll(alive, 'SIGKILL');
+    return alive;
+  });
+}
+
+async function kill(alive: () => Promise<number[]>): Promise<void> {
+  let pids = await alive();
+  for (let attempt = 0; pids.length > 0; attempt += 1) {
+    if (attempt === 400) {
+      throw new Problem(
+        `The processes ${pids.join(', ')} do not end, not even by kill -9.`,
+        'They wait for the kernel (`ps -o pid,stat,wchan,args`), most often for a disk: see to that, then repeat the command.',
+      );
+    }
+    signalAll(pids, 'SIGKILL');
     await sleep(50);
+    pids = await alive();
   }
 }
 

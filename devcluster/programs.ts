@@ -2,11 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { run } from './command.ts';
+import { type CommandOptions, run } from './command.ts';
 import { fetchModules } from './go-modules.ts';
 import { type BuildContext, type Part, partDirectory } from './parts.ts';
 
 const MODULES = path.join(import.meta.dirname, 'modules');
+
+/** How every command of Go is run: in the module, with its environment. */
+type GoOptions = Required<Pick<CommandOptions, 'cwd' | 'env' | 'signal'>>;
 
 interface Program {
   /** The directory under modules/ that pins it. */
@@ -18,8 +21,10 @@ interface Program {
   readonly linkerFlags?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** What the cluster needs of the module besides the program. */
-  readonly extra?: (module: string, directory: string, context: BuildContext) => Promise<void>;
+  readonly extra?: (directory: string, options: GoOptions) => Promise<void>;
 }
+
+const KWOK_STAGES = ['node/fast', 'node/heartbeat-with-lease', 'pod/fast'];
 
 const KUBERNETES = 'v1.36.3';
 const kubernetes = (name: string, seconds: number): Program => ({
@@ -118,7 +123,7 @@ async function compile(
   directory: string,
   context: BuildContext,
 ): Promise<void> {
-  const options = {
+  const options: GoOptions = {
     cwd: module,
     env: { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOTOOLCHAIN: 'auto', GOWORK: 'off', ...program.env },
     signal: context.signal,
@@ -137,16 +142,14 @@ async function compile(
     env: { ...options.env, GOPROXY: 'off' },
     onLine,
   });
-  await program.extra?.(module, directory, context);
+  await program.extra?.(directory, options);
 }
 
 /** kwok simulates nothing without its stages; the module ships them as one file each. */
-async function kwokStages(module: string, directory: string, context: BuildContext): Promise<void> {
-  const root = (
-    await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok'], { cwd: module, signal: context.signal })
-  ).trim();
+async function kwokStages(directory: string, options: GoOptions): Promise<void> {
+  const root = (await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok'], options)).trim();
   const documents: string[] = [];
-  for (const folder of ['node/fast', 'node/heartbeat-with-lease', 'pod/fast']) {
+  for (const folder of KWOK_STAGES) {
     const stages = path.join(root, 'kustomize/stage', folder);
     for (const file of (await readdir(stages)).toSorted()) {
       if (file !== 'kustomization.yaml' && file.endsWith('.yaml'))

@@ -17,18 +17,24 @@ const LANES = 2;
 
 /** Brings every part, and what it needs, into the cache. */
 export async function buildMissing(parts: readonly Part[], signal: AbortSignal, output: ProgressOutput): Promise<void> {
-  const all = withNeeds(parts);
-  const missing: Part[] = [];
-  for (const part of all) if (!(await isBuilt(part))) missing.push(part);
+  const all = withNeeds(parts).length;
+  const missing = await missingParts(parts);
   if (missing.length === 0) {
     output.write(`${count(all)}: cached\n`);
     return;
   }
-  const minutes = Math.ceil(sum(missing) / 60);
+  const minutes = Math.ceil(seconds(missing) / 60);
   output.write(
-    `${count(all)}: ${all.length - missing.length} cached, ${missing.length} to build (about ${minutes} min on two cores)\n`,
+    `${count(all)}: ${all - missing.length} cached, ${missing.length} to build (about ${minutes} min on two cores)\n`,
   );
   await new Builder(missing, signal, output).run();
+}
+
+/** Those of the parts, and of what they need, that the cache does not have. */
+export async function missingParts(parts: readonly Part[]): Promise<Part[]> {
+  const missing: Part[] = [];
+  for (const part of withNeeds(parts)) if (!(await isBuilt(part))) missing.push(part);
+  return missing;
 }
 
 /** The parts and all that they need, needs first, each once. */
@@ -43,11 +49,12 @@ function withNeeds(parts: readonly Part[]): Part[] {
   return [...seen];
 }
 
-function count(parts: readonly Part[]): string {
-  return parts.length === 1 ? '1 part' : `${parts.length} parts`;
+function count(parts: number): string {
+  return parts === 1 ? '1 part' : `${parts} parts`;
 }
 
-function sum(parts: readonly Part[]): number {
+/** About how long the parts take to build. */
+export function seconds(parts: readonly Part[]): number {
   return parts.reduce((total, part) => total + part.seconds, 0);
 }
 
@@ -129,11 +136,11 @@ class Builder {
   }
 
   #minutesLeft(): number {
-    const spent = [...this.#running].reduce(
-      (total, { part, since }) => total + Math.max(5, part.seconds - seconds(since)),
+    const running = [...this.#running].reduce(
+      (total, { part, since }) => total + Math.max(5, part.seconds - secondsSince(since)),
       0,
     );
-    return Math.ceil((sum(this.#waiting) + spent) / 60);
+    return Math.ceil((seconds(this.#waiting) + running) / 60);
   }
 }
 
@@ -173,11 +180,11 @@ function titleOf(part: Part): string {
   return `${part.name} ${part.version}`;
 }
 
-function seconds(since: number): number {
+function secondsSince(since: number): number {
   return Math.round((Date.now() - since) / 1000);
 }
 
 function duration(since: number): string {
-  const total = seconds(since);
+  const total = secondsSince(since);
   return total < 60 ? `${total} s` : `${Math.floor(total / 60)} min ${String(total % 60).padStart(2, '0')} s`;
 }

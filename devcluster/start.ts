@@ -1,15 +1,17 @@
 /** The order in which a cluster comes up. Every step first looks at what is there, so that a second start heals the first. */
 import { kubectl } from './api.ts';
 import { ensureCertificates } from './certificates.ts';
-import { dns, networkPolicies, PERMISSIONS, proxy } from './cluster-services.ts';
+import { dns, handConnectionsOver, networkPolicies, PERMISSIONS, proxy, QUEUE } from './cluster-services.ts';
+import { containerd, importImages, isContainerdReady } from './containerd.ts';
 import { apiserver, type ControlPlaneOptions, controllerManager, etcd, scheduler } from './control-plane.ts';
 import { fakeNodes, kwok } from './fake-nodes.ts';
 import type { ImagePart } from './images/index.ts';
 import type { NodeForm } from './instance.ts';
+import { kubelet } from './kubelet.ts';
 import type { Launch } from './launch.ts';
 import { ensureNetwork } from './namespaces.ts';
-import { importImages, isContainerdReady, NODE_NAMES, type Node, prepareNode } from './node.ts';
-import { answersDns, areNodesReady, isApiReady, isProxyHealthy, takesPods } from './readiness.ts';
+import { NODE_NAMES, type Node, prepareNode } from './node.ts';
+import { isQueueServed, readyNodes, takesPods } from './readiness.ts';
 
 export interface ClusterOptions extends ControlPlaneOptions {
   readonly form: NodeForm;
@@ -21,59 +23,53 @@ export async function start(launch: Launch, images: readonly ImagePart[], option
   const { instance } = launch;
   await ensureNetwork(instance, NODE_NAMES.length);
   await ensureCertificates(instance, NODE_NAMES);
-  await launch.run(etcd(instance), apiserver(instance, options));
-  const [, nodes] = await Promise.all([
-    startControllers(launch, options),
-    // containerd needs no API: it takes in its images while the control plane starts.
-    options.form === 'real' ? startContainers(launch, images) : [],
-  ]);
-  if (options.form === 'real') await startNodes(launch, nodes);
+  await launch.run(etcd(instance));
+  await launch.run(apiserver(instance, options));
+  // containerd needs no API: it starts meanwhile.
+  const nodes = options.form === 'real' ? await startContainers(launch) : [];
+  await launch.untilHealthy();
+  await launch.run(controllerManager(instance, options));
+  await launch.run(scheduler(instance, options));
+  if (options.form === 'real') await startNodes(launch, nodes, images);
   if (options.form === 'fake') await startFakeNodes(launch, options.fakeNodes);
-  if (options.form === 'none') return; // nobody waits for pods that could not run
-  await launch.until('pods can be created', ['kube-apiserver', 'kube-controller-manager'], () => takesPods(instance));
+  await launch.untilHealthy();
+  if (options.form !== 'none') await launch.until('pods can be created', () => takesPods(instance));
 }
 
-async function startControllers(launch: Launch, options: ClusterOptions): Promise<void> {
-  const { instance } = launch;
-  await launch.until('kube-apiserver is ready', ['etcd', 'kube-apiserver'], () => isApiReady(instance));
-  await launch.run(controllerManager(instance, options), scheduler(instance, options));
-}
-
-async function startContainers(launch: Launch, images: readonly ImagePart[]): Promise<Node[]> {
-  const { instance, signal } = launch;
+async function startContainers(launch: Launch): Promise<Node[]> {
   const nodes: Node[] = [];
-  // One after another: two at once would mount over each other.
-  for (const name of NODE_NAMES) nodes.push(await prepareNode(instance, name, images));
-  await launch.run(...nodes.map(({ containerd }) => containerd));
-  await Promise.all(
-    nodes.map(async (node) => {
-      await launch.until(`containerd of ${node.name} answers`, [node.containerd.name], () => isContainerdReady(node));
-      await importImages(instance, node, images, signal);
-    }),
-  );
+  for (const name of NODE_NAMES) {
+    const node = await prepareNode(launch.instance, name);
+    await launch.run(containerd(launch.instance, node));
+    nodes.push(node);
+  }
   return nodes;
 }
 
-async function startNodes(launch: Launch, nodes: readonly Node[]): Promise<void> {
+async function startNodes(launch: Launch, nodes: readonly Node[], images: readonly ImagePart[]): Promise<void> {
   const { instance, signal } = launch;
+  for (const node of nodes) {
+    await launch.until(`containerd of ${node.name} answers`, () => isContainerdReady(node, signal));
+    await importImages(node, images, signal);
+  }
   await kubectl(instance, ['apply', '--server-side', '-f', '-'], { input: PERMISSIONS, signal });
-  const before = Date.now();
-  const restarted = await launch.run(...nodes.map(({ kubelet }) => kubelet));
-  const [{ name: first }] = nodes as [Node, ...Node[]];
-  await launch.run(dns(instance), proxy(instance, first), await networkPolicies(instance, first));
-  const needed = ['kube-apiserver', ...nodes.flatMap(({ containerd, kubelet }) => [containerd.name, kubelet.name])];
-  await launch.until(`${nodes.length} nodes are Ready`, needed, () =>
-    areNodesReady(instance, nodes.length, restarted ? before : 0),
-  );
-  await launch.until('CoreDNS answers', ['coredns'], () => answersDns(instance));
-  await launch.until('kube-proxy has its rules', ['kube-proxy'], () => isProxyHealthy(instance));
+  const since = Date.now();
+  const restarted = new Set<string>();
+  for (const node of nodes) if (await launch.run(kubelet(instance, node))) restarted.add(node.name);
+  await launch.run(dns(instance));
+  await launch.run(proxy(instance));
+  await handConnectionsOver(instance);
+  await launch.run(networkPolicies(instance));
+  for (const { name } of nodes) {
+    const fresh = restarted.has(name) ? since : 0;
+    await launch.until(`${name} is Ready`, async () => (await readyNodes(instance, fresh)).includes(name));
+  }
+  await launch.until('NetworkPolicy is enforced', () => isQueueServed(instance, QUEUE));
 }
 
 async function startFakeNodes(launch: Launch, count: number): Promise<void> {
   const { instance, signal } = launch;
   await launch.run(kwok(instance));
   await kubectl(instance, ['apply', '--server-side', '-f', '-'], { input: fakeNodes(count), signal });
-  await launch.until(`${count} simulated nodes are Ready`, ['kube-apiserver', 'kwok'], () =>
-    areNodesReady(instance, count, 0),
-  );
+  await launch.until(`${count} simulated nodes are Ready`, async () => (await readyNodes(instance, 0)).length >= count);
 }

@@ -1,25 +1,29 @@
 /** Brings a cluster up on this machine: what it needs is installed and built, its place is found, and it is started. */
 import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { destroy } from './down.ts';
-import { ensurePackages, requireGo, requireRoot, requireSpace } from './host.ts';
-import { images } from './images/index.ts';
-import { claimInstance, findInstance, type Instance, type NodeForm, orphans } from './instance.ts';
+import { removeOrphans } from './down.ts';
+import { ensurePackages, goCaches, requireGo, requireRoot, requireSpace } from './host.ts';
+import { type ImagePart, images as nodeImages } from './images/index.ts';
+import { claimInstance, findInstance, type Instance, type NodeForm, placeOf, withInstance } from './instance.ts';
 import { Launch } from './launch.ts';
-import { withLock } from './lock.ts';
-import { cacheDirectory, isBuilt, type Part } from './parts.ts';
+import { cacheDirectory, type Part } from './parts.ts';
 import { Problem } from './problem.ts';
 import { type ProgramName, programPart, programPath } from './programs.ts';
-import { buildMissing, type ProgressOutput } from './progress.ts';
+import { buildMissing, missingParts, type ProgressOutput, seconds } from './progress.ts';
 import { type ClusterOptions, start } from './start.ts';
 
 export interface UpOptions extends ClusterOptions {
   /** The directory that holds the instances' directories: the clone. */
   readonly root: string;
   readonly name: string;
+  readonly startedBy: Instance['startedBy'];
   readonly signal: AbortSignal;
   readonly output: ProgressOutput;
 }
+
+const START_GIB = 2;
+/** A full build takes about 17 minutes and 10 GiB, most of it in Go's own caches. */
+const SECONDS_PER_GIB = 100;
 
 const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
 const REAL_NODE = [
@@ -33,32 +37,39 @@ const REAL_NODE = [
 ] as const;
 
 export async function up(options: UpOptions): Promise<Instance> {
-  const { root, name, form, signal, output } = options;
-  const say = (line: string) => output.write(`${line}\n`);
   requireRoot();
+  const { root, name, signal, output } = options;
+  const say = (line: string) => output.write(`${line}\n`);
+  const onWait = () => say(`waiting for another process that is starting or stopping "${name}"`);
+  const place = placeOf(root, name);
+  return withInstance(place, () => bringUp(place, options, say), { signal, onWait });
+}
+
+async function bringUp(
+  place: ReturnType<typeof placeOf>,
+  options: UpOptions,
+  say: (line: string) => void,
+): Promise<Instance> {
+  const { root, name, form, signal } = options;
   await requireForm(options);
   await ensurePackages(signal, say);
-  const nodeImages = form === 'real' ? images(programPart('memcached_exporter')) : [];
-  await ensureBuilt([...programsOf(form).map(programPart), ...nodeImages], options);
-  await requireSpace(root, 'start');
-  for (const orphan of await orphans()) {
-    say(`removing what is left of ${orphan.directory}, which was deleted`);
-    await destroy(orphan);
-  }
-  const instance = await claimInstance(root, name);
-  const onWait = () => say(`waiting for another process that is starting or stopping "${name}"`);
-  await withLock(
-    `instance/${instance.id}`,
-    async () => {
-      const since = performance.now();
-      await writeFile(formFile(instance), form);
-      await start(new Launch(instance, signal, say), nodeImages, options);
-      await linkKubectl(instance);
-      say(`cluster "${name}" is ready after ${((performance.now() - since) / 1000).toFixed(1)} s`);
-    },
-    { signal, onWait },
-  );
+  const parts = partsOf(form);
+  await ensureBuilt(parts, options);
+  await requireSpace([root], START_GIB, 'Starting a cluster');
+  await removeOrphans(say, { signal });
+  const instance = await claimInstance(place, options.startedBy);
+  await writeFile(formFile(instance), form);
+  const since = performance.now();
+  await start(new Launch(instance, signal, say), parts.filter(isImage), options);
+  await linkKubectl(instance);
+  say(`cluster "${name}" is ready after ${((performance.now() - since) / 1000).toFixed(1)} s`);
   return instance;
+}
+
+/** Everything that has to be built for a cluster of that form. */
+export function partsOf(form: NodeForm): readonly Part[] {
+  const images = form === 'real' ? nodeImages(programPart('memcached_exporter')) : [];
+  return [...programsOf(form).map(programPart), ...images];
 }
 
 function programsOf(form: NodeForm): readonly ProgramName[] {
@@ -71,12 +82,17 @@ export async function ensureBuilt(
   parts: readonly Part[],
   { signal, output }: Pick<UpOptions, 'signal' | 'output'>,
 ): Promise<void> {
-  const built = await Promise.all(parts.map(isBuilt));
-  if (built.includes(false)) {
+  const missing = await missingParts(parts);
+  if (missing.length > 0) {
     await requireGo();
-    await requireSpace(cacheDirectory(), 'build');
+    const gib = Math.ceil(1 + seconds(missing) / SECONDS_PER_GIB);
+    await requireSpace([cacheDirectory(), ...(await goCaches())], gib, 'Building what is missing');
   }
   await buildMissing(parts, signal, output);
+}
+
+function isImage(part: Part): part is ImagePart {
+  return 'reference' in part;
 }
 
 function formFile(instance: Pick<Instance, 'directory'>): string {

@@ -17,6 +17,7 @@ export const stages: readonly Stage[] = [
   check('types', 'the TypeScript compiler', 'tsc'),
   check('imports', 'which room may import which', 'node', 'tools/import-rules.ts'),
   tests('unit', 'the tests beside the source'),
+  check('build', 'the parts of the clusters that the tests start', 'node', 'devcluster/main.ts', 'build'),
   tests('integration', 'the tests against a real API server'),
   tests('e2e', 'the tests against real nodes'),
 ];

@@ -7,7 +7,7 @@ import { run } from '../command.ts';
 import { Problem } from '../problem.ts';
 import { openDebian } from './debian.ts';
 import { type ImagePart, imagePart, type Workshop } from './image.ts';
-import { addBasics, addBusybox, runInside, slim, unpack } from './root.ts';
+import { addBasics, linkBusybox, runInside, slim, unpack } from './root.ts';
 
 const requirements = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const runtimePackages = ['python3.11', 'busybox-static'];
@@ -33,7 +33,7 @@ export function clientsImage(): ImagePart {
       await unpack(await debian.closure(installPackages), installer, workshop);
       await unpack(await debian.closure(runtimePackages), root, workshop);
       await slim(root);
-      await addBusybox(root, root);
+      await linkBusybox(root);
       await addBasics(root, { name: 'client', id: 65532 });
       await symlink('python3.11', path.join(root, 'usr/bin/python3'));
       report('installing the clients');

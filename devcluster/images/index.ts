@@ -8,6 +8,7 @@ import { pauseImage } from './pause.ts';
 
 export type { ImagePart } from './image.ts';
 export { imageFile } from './oci.ts';
+export { PAUSE } from './pause.ts';
 
 export function images(exporter: Part): readonly ImagePart[] {
   return [pauseImage(), memcachedImage(), oldMemcachedImage(), exporterImage(exporter), clientsImage()];

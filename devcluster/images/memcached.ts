@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts';
 import { type Debian, openDebian } from './debian.ts';
 import { type ImagePart, imagePart, type Workshop } from './image.ts';
 import type { ImageConfig } from './oci.ts';
-import { addBasics, addBusybox, runInside, slim, unpack } from './root.ts';
+import { addBasics, linkBusybox, runInside, slim, unpack } from './root.ts';
 
 const runtimePackages = ['libevent-2.1-7', 'libsasl2-2', 'libsasl2-modules', 'libssl3', 'busybox-static'];
 const compilePackages = ['gcc', 'libc6-dev', 'make', 'libevent-dev', 'libsasl2-dev', 'libssl-dev'];
@@ -76,7 +76,7 @@ async function assemble(debian: Debian, program: string, workshop: Workshop): Pr
   report('fetching the libraries');
   await unpack(await debian.closure(runtimePackages), root, workshop);
   await slim(root);
-  await addBusybox(root, root);
+  await linkBusybox(root);
   await addBasics(root, { name: 'memcache', id: 11211 });
   await mkdir(path.join(root, 'usr/local/bin'), { recursive: true });
   await cp(program, path.join(root, 'usr/local/bin/memcached'));

@@ -9,9 +9,11 @@ import { runInside, unpack } from './root.ts';
 const source = new URL('pause.c', import.meta.url);
 const packages = ['gcc', 'libc6-dev'];
 
+export const PAUSE = 'localhost/pause:1';
+
 export function pauseImage(): ImagePart {
   return imagePart({
-    reference: 'localhost/pause:1',
+    reference: PAUSE,
     config: { user: '65535:65535', entrypoint: ['/pause'] },
     inputs: [readFileSync(source, 'utf8'), ...packages],
     oneAtATime: 'debian',

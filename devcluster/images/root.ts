@@ -1,5 +1,5 @@
 /** Root directories made of Debian packages, and programs run inside them. */
-import { chmod, cp, glob, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, glob, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from '../command.ts';
 import type { BuildContext } from '../parts.ts';
@@ -22,10 +22,8 @@ export async function slim(root: string): Promise<void> {
 /** What `kubectl exec` should find in an image. */
 const applets = 'cat dd env grep head hostname id ls nc nslookup ps sh sleep tail wget'.split(' ');
 
-/** Takes busybox, alone, out of a root into which its package was unpacked. */
-export async function addBusybox(root: string, from: string): Promise<void> {
-  await mkdir(path.join(root, 'bin'), { recursive: true });
-  if (root !== from) await cp(path.join(from, 'bin/busybox'), path.join(root, 'bin/busybox'));
+/** Gives busybox, whose package was unpacked, the names of its programs. */
+export async function linkBusybox(root: string): Promise<void> {
   for (const applet of applets) await symlink('busybox', path.join(root, 'bin', applet));
 }
 
