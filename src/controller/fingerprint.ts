@@ -1,0 +1,106 @@
+/**
+ * Tells by one short string whether an object in the cluster is what we want it to be.
+ *
+ * The server keeps, for every field, who set it. What it says of us, taken together with the values, is what is left of our last
+ * apply: a field that somebody else changed or removed is no longer ours. So the object is as we want it exactly when
+ * the fingerprint of our fields equals that of the object that we would apply; nothing else of it has to be remembered.
+ */
+import { createHash } from 'node:crypto';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import { quantityInNano } from './quantity.ts';
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+type Fields = { readonly [path: string]: Fields };
+
+interface ManagedFields {
+  readonly manager?: string;
+  readonly operation?: string;
+  readonly subresource?: string;
+  readonly fieldsV1?: Fields;
+}
+
+/** What the server drops when it stores an object; "set to nothing" is still different from "not set". */
+const NOTHING = '∅';
+
+/** The fingerprint of an object that we want. */
+export function wantedFingerprint(desired: KubernetesObject): string {
+  return digest(content(desired as unknown as Record<string, Json>));
+}
+
+/** The fingerprint of what is ours in an object of the cluster. */
+export function observedFingerprint(observed: KubernetesObject, manager: string): string {
+  const { managedFields = [] } = observed.metadata as { managedFields?: readonly ManagedFields[] };
+  const ours = managedFields.find(
+    (entry) => entry.manager === manager && entry.operation === 'Apply' && !entry.subresource,
+  );
+  return digest(content(owned(observed as unknown as Json, ours?.fieldsV1 ?? {}) as Record<string, Json>));
+}
+
+/** Without what identifies the object, and without what an apply only uses as a condition. */
+function content(object: Readonly<Record<string, Json>>): Json {
+  const { apiVersion: _a, kind: _k, metadata, ...rest } = object;
+  const { labels, annotations, ownerReferences } = (metadata ?? {}) as Record<string, Json>;
+  const kept = Object.entries({ labels, annotations, ownerReferences }).filter(([, value]) => value !== undefined);
+  return { ...rest, metadata: Object.fromEntries(kept) as Record<string, Json> };
+}
+
+/** The part of a value that the fields name. A field without further ones is owned whole. */
+function owned(value: Json | undefined, fields: Fields): Json {
+  const names = Object.keys(fields).filter((name) => name !== '.');
+  if (names.length === 0 || value === undefined || value === null) return value ?? NOTHING;
+  if (Array.isArray(value)) return ownedItems(value as readonly Json[], fields, names);
+  const object = value as Readonly<Record<string, Json>>;
+  const entries = names.map((name): [string, Json] => [
+    name.slice(2),
+    owned(object[name.slice(2)], fields[name] ?? {}),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** Items are named by their keys (k:{…}) or, in a set, by their value (v:…). They keep the order that they have. */
+function ownedItems(list: readonly Json[], fields: Fields, names: readonly string[]): Json {
+  const items = names.map((name) => {
+    const id = JSON.parse(name.slice(2)) as Json;
+    const index = list.findIndex((item) => (name.startsWith('k:') ? hasKeys(item, id) : item === id));
+    return { index, value: owned(list[index], fields[name] ?? {}) };
+  });
+  return items.toSorted((a, b) => a.index - b.index).map(({ value }) => value);
+}
+
+function hasKeys(item: Json, keys: Json): boolean {
+  const object = item as Readonly<Record<string, Json>>;
+  return Object.entries(keys as Record<string, Json>).every(([name, value]) => object[name] === value);
+}
+
+function digest(value: Json): string {
+  return createHash('sha256')
+    .update(JSON.stringify(canonical(value, '')))
+    .digest('base64url')
+    .slice(0, 22);
+}
+
+/** Same meaning, same text: names in order, quantities by their amount, everything empty as nothing. */
+function canonical(value: Json, name: string): Json {
+  if (value === null || value === false || value === 0 || value === '') return NOTHING;
+  if (Array.isArray(value)) {
+    const list = value as readonly Json[];
+    return list.length === 0 ? NOTHING : list.map((item) => canonical(item, ''));
+  }
+  if (typeof value !== 'object') return isQuantity(name) ? amount(value) : value;
+  const entries = Object.entries(value as Record<string, Json>).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (entries.length === 0) return NOTHING;
+  const inner = name === 'limits' || name === 'requests' ? QUANTITY : undefined;
+  return Object.fromEntries(entries.map(([key, item]) => [key, canonical(item, inner ?? key)]));
+}
+
+const QUANTITY = 'quantity';
+const QUANTITIES = new Set([QUANTITY, 'averageValue', 'sizeLimit', 'divisor']);
+
+function isQuantity(name: string): boolean {
+  return QUANTITIES.has(name);
+}
+
+function amount(value: Json): Json {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' ? (quantityInNano(text)?.toString() ?? text) : text;
+}

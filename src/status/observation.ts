@@ -1,0 +1,51 @@
+/** What the status is computed from: everything that is known about one Memcached, and nothing else. */
+
+export interface Observation {
+  /** metadata.generation of the Memcached. */
+  readonly generation: number;
+  /** How many servers are wanted. */
+  readonly replicas: number;
+  readonly isPaused: boolean;
+  /** Whether the children were, in the end, as the spec wants them. */
+  readonly isCarriedOut: boolean;
+  /** What is wrong, most serious first. */
+  readonly faults: readonly Fault[];
+  readonly deployment?: DeploymentObservation;
+  readonly pods: readonly PodObservation[];
+}
+
+/** The reasons for Degraded that do not come from the Deployment, in the order in which they win. */
+export const FAULTS = [
+  'InvalidSpec',
+  'ResourceConflict',
+  'SecretNotFound',
+  'SecretInvalid',
+  'AuthNotEnforced',
+  'ApplyFailed',
+] as const;
+
+export interface Fault {
+  readonly reason: (typeof FAULTS)[number];
+  readonly message: string;
+}
+
+/** What a Deployment says of itself. */
+export interface DeploymentObservation {
+  readonly generation: number;
+  readonly observedGeneration: number;
+  /** spec.replicas. */
+  readonly wanted: number;
+  readonly total: number;
+  readonly updated: number;
+  readonly ready: number;
+  readonly available: number;
+  readonly isAvailable: boolean;
+  readonly deadlineExceeded: boolean;
+  /** Why the Deployment cannot create pods at all, e.g. a quota. */
+  readonly replicaFailure?: string;
+}
+
+export interface PodObservation {
+  readonly name: string;
+  readonly problem?: string;
+}
