@@ -170,9 +170,9 @@ test('Ready is true exactly when nothing is wrong and everything is done', () =>
   });
   fc.assert(
     fc.property(any, (seen) => {
-      const { wanted, total, updated, ready, available, deadlineExceeded, ...deployment } = seen.deployment;
+      const { wanted, total, updated, ready, available, deadlineExceeded, ...rest } = seen.deployment;
       const isDone = [wanted, total, updated, available].every((number) => number === seen.replicas);
-      const isSeen = deployment.observedGeneration >= deployment.generation;
+      const isSeen = rest.observedGeneration >= rest.generation;
       const isWell = seen.faults.length === 0 && !deadlineExceeded && ready >= seen.replicas;
       const status = isDone && isSeen && isWell && seen.isCarriedOut ? 'True' : 'False';
       expect(conditionsOf(seen, [], NOW).at(-1)).toMatchObject({ type: 'Ready', status });
