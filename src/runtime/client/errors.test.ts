@@ -1,0 +1,45 @@
+/** Answers of the server, and the errors that they become. */
+import { expect, test } from 'vitest';
+import { ApiError, apiErrorFrom, ConnectionLost, retryAfterFrom } from './errors.ts';
+
+test('a Status object gives the reason, the message and the details', () => {
+  const details = { name: 'x', kind: 'secrets', retryAfterSeconds: 3 };
+  const answer = { kind: 'Status', code: 404, reason: 'NotFound', message: 'secrets "x" not found', details };
+  for (const error of [apiErrorFrom(JSON.stringify(answer), 404), apiErrorFrom(answer)]) {
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ status: 404, reason: 'NotFound', message: 'secrets "x" not found', details });
+    expect(error.retryAfterSeconds).toBe(3);
+  }
+});
+
+test.for([
+  { answer: '404 page not found\n', message: '404 page not found' },
+  { answer: '', message: 'the API server answered 404' },
+  { answer: 'null', message: 'null' },
+  { answer: '{"kind":"Status"}', message: 'the API server answered 404' },
+  { answer: 'x'.repeat(10_000), message: 'x'.repeat(500) },
+])('an answer that is not a Status object is quoted: $answer', ({ answer, message }) => {
+  expect(apiErrorFrom(answer, 404)).toMatchObject({ status: 404, reason: '', message });
+});
+
+test.for([
+  { header: undefined, seconds: undefined },
+  { header: '', seconds: undefined },
+  { header: '7', seconds: 7 },
+  { header: '-1', seconds: 0 },
+  { header: 'Thu, 01 Jan 1970 00:01:00 GMT', seconds: 50 },
+  { header: 'Thu, 01 Jan 1970 00:00:05 GMT', seconds: 0 },
+  { header: 'soon', seconds: undefined },
+])('Retry-After: $header', ({ header, seconds }) => {
+  expect(retryAfterFrom(header, () => 10_000)).toBe(seconds);
+});
+
+test.for([
+  { reason: 'unreachable', unprocessed: true },
+  { reason: 'refused', unprocessed: true },
+  { reason: 'closed', unprocessed: false },
+  { reason: 'timeout', unprocessed: false },
+  { reason: 'silent', unprocessed: false },
+] as const)('after "$reason" the server has certainly done nothing: $unprocessed', ({ reason, unprocessed }) => {
+  expect(new ConnectionLost(reason, 'x').unprocessed).toBe(unprocessed);
+});
