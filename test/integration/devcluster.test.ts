@@ -1,38 +1,46 @@
 /** The launcher with a bare control plane: one cluster, healed, beside another, and gone. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addresses } from '../../devcluster/instance.ts';
-import { networkNamespace } from '../../devcluster/namespaces.ts';
-import { Problem } from '../../devcluster/problem.ts';
-import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
-import { machineState, namespacesOf, pinnedNamespaces, processesOf } from '../support/traces.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { findInstance, instanceDirectory } from '../../devcluster/instance.ts';
+import { eventually, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
+import { launcher } from '../support/command-line.ts';
+import { killHard, namespacesOf, pidsOf, pinnedNamespaces, processesOf } from '../support/processes.ts';
+import { changesSince, type MachineState, machineState } from '../support/traces.ts';
 
-const NAME = 'test-bare';
+const BARE = { name: 'test-bare', form: 'none', audit: true } as const;
 const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 
 let cluster: TestCluster;
-let before: string[];
-
-async function pids(of: TestCluster): Promise<Record<string, string>> {
-  const lines = await processesOf(of.instance, []);
-  return Object.fromEntries(
-    CONTROL_PLANE.map((name) => [name, lines.find((line) => line.includes(`/${name} `))?.split(' ')[0] ?? '']),
-  );
-}
+let before: MachineState;
 
 beforeAll(async () => {
-  await stopCluster({ name: NAME });
+  await stopCluster(BARE);
   before = await machineState();
-  cluster = await startCluster({ name: NAME, form: 'none', audit: true });
+  cluster = await startCluster(BARE);
   await cluster.kubectl(['create', 'configmap', 'kept', '--from-literal=answer=42']);
 });
 
 afterAll(async () => {
-  await stopCluster({ name: NAME });
+  await stopCluster(BARE);
 });
+
+/** What the cluster was told before anything happened to it. */
+function remembered(): Promise<string> {
+  return cluster.kubectl(['get', 'configmap', 'kept', '-o', 'jsonpath={.data.answer}']);
+}
+
+/** Until the controller manager has done something. */
+async function untilControllersWork(signal: AbortSignal): Promise<void> {
+  const namespace = `worked-${randomUUID()}`;
+  await cluster.kubectl(['create', 'namespace', namespace]);
+  const accounts = () => cluster.kubectl(['get', 'serviceaccounts', '--namespace', namespace, '-o', 'name']);
+  await eventually('a namespace has its account', accounts, (seen) => seen.includes('default'), signal);
+}
 
 test('serves Kubernetes 1.36 under the kubeconfig of its directory', async () => {
   expect(JSON.parse(await cluster.kubectl(['version', '-o', 'json']))).toMatchObject({
@@ -41,59 +49,82 @@ test('serves Kubernetes 1.36 under the kubeconfig of its directory', async () =>
   expect((await stat(path.join(cluster.instance.directory, 'kubeconfig'))).mode & 0o777).toBe(0o600);
 });
 
-test('started twice it is one cluster, of the same processes', async () => {
-  const first = await pids(cluster);
-  const again = await startCluster({ name: NAME, form: 'none', audit: true });
+test('started twice it is one cluster, of the same processes', async ({ signal }) => {
+  const first = await pidsOf(cluster.instance, CONTROL_PLANE);
+  const again = await startCluster({ ...BARE, signal });
   expect(again.instance).toEqual(cluster.instance);
   expect(again.printed).toContain('parts: cached');
   expect(again.printed).not.toContain('started');
-  expect(await pids(again)).toEqual(first);
+  expect(await pidsOf(again.instance, CONTROL_PLANE)).toEqual(first);
   expect(Object.values(first)).not.toContain('');
 });
 
-test.each(CONTROL_PLANE)('heals after kill -9 of %s', async (name) => {
-  const first = await pids(cluster);
-  process.kill(Number(first[name]), 'SIGKILL');
-  await startCluster({ name: NAME, form: 'none', audit: true });
-  const { [name]: restarted, ...others } = await pids(cluster);
-  const { [name]: killed, ...untouched } = first;
+test.for(CONTROL_PLANE)('heals after kill -9 of %s', async (name, { signal }) => {
+  await untilControllersWork(signal); // while it starts, the controller manager does not survive the loss of its API
+  const { [name]: killed, ...untouched } = await pidsOf(cluster.instance, CONTROL_PLANE);
+  killHard(killed);
+  await startCluster({ ...BARE, signal });
+  const { [name]: restarted, ...others } = await pidsOf(cluster.instance, CONTROL_PLANE);
   expect(restarted).toMatch(/^\d+$/);
   expect(restarted).not.toBe(killed);
   expect(others).toEqual(untouched);
-  expect(await cluster.kubectl(['get', 'configmap', 'kept', '-o', 'jsonpath={.data.answer}'])).toBe('42');
+  expect(await remembered()).toBe('42');
 });
 
-test('heals after kill -9 of all its processes', async () => {
-  for (const pid of Object.values(await pids(cluster))) process.kill(Number(pid), 'SIGKILL');
-  await startCluster({ name: NAME, form: 'none', audit: true });
-  expect(await cluster.kubectl(['get', 'configmap', 'kept', '-o', 'jsonpath={.data.answer}'])).toBe('42');
+test('heals after kill -9 of all its processes', async ({ signal }) => {
+  for (const pid of Object.values(await pidsOf(cluster.instance, CONTROL_PLANE))) killHard(pid);
+  await startCluster({ ...BARE, signal });
+  expect(await remembered()).toBe('42');
 });
 
-test('counts what each client asks, by its user agent', async ({ signal }) => {
-  await cluster.kubectl(['get', 'configmap', 'kept']);
-  const log = await eventually(
-    'the audit log has the request',
-    () => readFile(path.join(cluster.instance.directory, 'audit.log'), 'utf8'),
-    (text) => text.includes('/configmaps/kept'),
-    signal,
-  );
-  const events = log
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { userAgent?: string; requestURI: string });
-  const asked = events.filter(({ requestURI }) => requestURI.includes('/configmaps/kept'));
-  expect(asked.map(({ userAgent }) => userAgent)).toContainEqual(expect.stringMatching(/^kubectl\//));
+test('logs every request once, with the user agent', async ({ signal }) => {
+  const requests = 40;
+  for (let sent = 0; sent < requests; sent += 1) await askAs('counted-client/1.0');
+  await askAs('last-client/1.0'); // the log keeps the order: what comes after it has been asked after it
+  const agents = async () => {
+    const lines = (await readFile(path.join(cluster.instance.directory, 'audit.log'), 'utf8')).trim().split('\n');
+    return lines.map((line) => (JSON.parse(line) as { userAgent?: string }).userAgent);
+  };
+  const isComplete = (seen: unknown[]) => seen.includes('last-client/1.0');
+  const seen = await eventually('the log has the last request', agents, isComplete, signal);
+  expect(seen.filter((agent) => agent === 'counted-client/1.0')).toHaveLength(requests);
 });
 
-test('enforces the permission on finalizers that owner references need', async () => {
-  const plugins = (await processesOf(cluster.instance, [])).find((line) => line.includes('/kube-apiserver '));
-  expect(plugins).toContain('OwnerReferencesPermissionEnforcement');
+test('owner references that block deletion need the permission on the owner’s finalizers', async ({ signal }) => {
+  const jane = ['--as=jane'];
+  const may = (...what: string[]) => cluster.kubectl(['auth', 'can-i', ...jane, ...what]).catch(String);
+  const grant = async (...what: string[]) => {
+    const [verb = '', resource = '', role = ''] = what;
+    await cluster.kubectl(['create', 'role', role, `--verb=${verb}`, `--resource=${resource}`]);
+    await cluster.kubectl(['create', 'rolebinding', role, `--role=${role}`, '--user=jane']);
+    const [kind = '', subresource] = resource.split('/');
+    const question = [verb, kind, ...(subresource ? [`--subresource=${subresource}`] : [])];
+    await eventually(
+      `jane may ${verb} ${resource}`,
+      () => may(...question),
+      (said) => said === 'yes\n',
+      signal,
+    );
+  };
+  const uid = await cluster.kubectl(['get', 'configmap', 'kept', '-o', 'jsonpath={.metadata.uid}']);
+  const create = (name: string, blockOwnerDeletion: boolean) => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'kept', uid, blockOwnerDeletion }];
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ownerReferences } });
+    return cluster.kubectl(['create', ...jane, '-o', 'name', '-f', '-'], { input });
+  };
+  await grant('create', 'configmaps', 'creator');
+  expect(await create('not-blocking', false)).toBe('configmap/not-blocking\n');
+  const refusal: unknown = await create('blocking', true).catch((error: unknown) => error);
+  expect(String(refusal)).toContain('(Forbidden)');
+  expect(String(refusal)).toContain('cannot set blockOwnerDeletion');
+  await grant('update', 'configmaps/finalizers', 'finalizer');
+  expect(await create('blocking', true)).toBe('configmap/blocking\n');
 });
 
-test('a second cluster runs beside it, and neither notices the other', async () => {
-  const first = await pids(cluster);
+test('a second cluster runs beside it, and neither notices the other', async ({ signal }) => {
+  const first = await pidsOf(cluster.instance, CONTROL_PLANE);
   const state = await machineState();
-  const other = await startCluster({ name: 'test-beside', form: 'none' });
+  const other = await startCluster({ name: 'test-beside', form: 'none', signal });
   try {
     expect(other.instance.block).not.toBe(cluster.instance.block);
     await other.kubectl(['create', 'configmap', 'elsewhere']);
@@ -102,157 +133,71 @@ test('a second cluster runs beside it, and neither notices the other', async () 
   } finally {
     await stopCluster({ name: 'test-beside' });
   }
-  expect(await pids(cluster)).toEqual(first);
-  expect(await machineState()).toEqual(state);
-  expect(await cluster.kubectl(['get', 'configmap', 'kept', '-o', 'name'])).toContain('kept');
+  expect(await pidsOf(cluster.instance, CONTROL_PLANE)).toEqual(first);
+  expect(await changesSince(state)).toEqual([]);
+  expect(await remembered()).toBe('42');
 });
 
-test('a cluster whose clone was deleted is cleared away by the next start', async () => {
+test('a copy of the clone has clusters of its own', async () => {
+  const first = await pidsOf(cluster.instance, CONTROL_PLANE);
+  const copy = await mkdtemp(path.join(tmpdir(), 'copied-clone-'));
+  const directory = instanceDirectory(copy, BARE.name);
+  await mkdir(directory);
+  await cp(path.join(cluster.instance.directory, 'instance.json'), path.join(directory, 'instance.json'));
+  const found = await findInstance(copy, BARE.name);
+  expect(found).toMatchObject({ name: BARE.name, directory });
+  expect(found?.id).not.toBe(cluster.instance.id);
+  expect(found?.runDirectory).not.toBe(cluster.instance.runDirectory);
+  await stopCluster({ ...BARE, root: copy });
+  expect(await pidsOf(cluster.instance, CONTROL_PLANE)).toEqual(first);
+  expect(await remembered()).toBe('42');
+  await rm(copy, { recursive: true });
+});
+
+test('a cluster whose clone was deleted is cleared away by the next start', async ({ signal }) => {
   const root = await mkdtemp(path.join(tmpdir(), 'deleted-clone-'));
-  const lost = await startCluster({ name: 'test-lost', form: 'none', root });
+  const lost = await startCluster({ name: 'test-lost', form: 'none', root, signal });
   const namespaces = await namespacesOf(lost.instance);
   await rm(root, { recursive: true, force: true });
   expect((await processesOf(lost.instance, namespaces)).length).toBeGreaterThan(0);
-  const { printed } = await startCluster({ name: NAME, form: 'none', audit: true });
+  const { printed } = await startCluster({ ...BARE, signal });
   expect(printed).toContain(`removing what is left of ${lost.instance.directory}`);
   expect(await processesOf(lost.instance, namespaces)).toEqual([]);
+  expect(await pinnedNamespaces(namespaces)).toEqual([]);
+  await expect(stat(lost.instance.runDirectory)).rejects.toThrow('ENOENT');
 });
 
-describe('bad situations say what to do', () => {
-  async function problemOf(attempt: Promise<unknown>): Promise<Problem> {
-    const failure = await attempt.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(failure).toBeInstanceOf(Problem);
-    return failure as Problem;
-  }
-
-  test('another form than the cluster has', async () => {
-    const problem = await problemOf(startCluster({ name: NAME, form: 'fake' }));
-    expect(problem.message).toContain('NODE=none');
-    expect(problem.remedy).toContain('make cluster-down');
-  });
-
-  test('a port in use', async () => {
-    const { apiserver } = addresses(cluster.instance);
-    process.kill(Number((await pids(cluster))['kube-apiserver']), 'SIGKILL');
-    const intruder = await listenInside(cluster, apiserver, 6443);
-    try {
-      const problem = await problemOf(startCluster({ name: NAME, form: 'none', audit: true }));
-      expect(problem.message).toContain(`cannot listen on ${apiserver}:6443`);
-      expect(problem.message).toContain(`pid=${intruder.pid}`);
-      expect(problem.remedy).toContain(`kill ${intruder.pid}`);
-    } finally {
-      intruder.kill('SIGKILL');
-      await new Promise((resolve) => intruder.once('exit', resolve));
-    }
-    await startCluster({ name: NAME, form: 'none', audit: true });
-    expect(await cluster.kubectl(['get', 'configmap', 'kept', '-o', 'name'])).toContain('kept');
-  });
-
-  test('no Go, with nothing built', async () => {
-    const empty = await mkdtemp(path.join(tmpdir(), 'no-go-'));
-    const said = await commandLine(['program', 'kustomize'], { PATH: '/usr/bin:/bin', DEVCLUSTER_CACHE: empty });
-    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('Go is not installed') });
-    expect(said.stderr).toContain('what to do: Install Go');
-    await rm(empty, { recursive: true });
-  });
-
-  test('a full disk', async () => {
-    const small = await mkdtemp(path.join(tmpdir(), 'small-disk-'));
-    await command('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small]);
-    try {
-      const said = await commandLine(['program', 'kustomize'], { DEVCLUSTER_CACHE: path.join(small, 'cache') });
-      expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('GiB of free disk') });
-      expect(said.stderr).toContain('what to do: Free some space');
-    } finally {
-      await command('umount', [small]);
-      await rm(small, { recursive: true });
-    }
-  });
-
-  test.each([
-    [['up', '--node', 'imaginary'], 'Use one of: real, none, fake.'],
-    [['up', '--name', 'No Such'], 'lower-case letters'],
-    [['up', '--fake-nodes', 'many', '--node', 'fake'], 'a whole number'],
-    [['frobnicate'], 'See --help.'],
-    [['up', '--frobnicate'], 'See --help.'],
-  ])('the arguments %j', async (args, remedy) => {
-    expect(await commandLine(args)).toMatchObject({ code: 1, stderr: expect.stringContaining(remedy) });
-  });
-});
-
-test('Ctrl-C during a build stops it, and the next run goes on', async () => {
-  const cache = await mkdtemp(path.join(tmpdir(), 'interrupted-'));
-  const env = { DEVCLUSTER_CACHE: cache };
-  let interrupted = false;
-  const stopped = await commandLine(['program', 'memcached_exporter'], env, (child, stderr) => {
-    if (interrupted || !stderr.includes('building')) return;
-    interrupted = child.kill('SIGINT');
-  });
-  expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('the same command goes on from here') });
-  const resumed = await commandLine(['program', 'memcached_exporter'], env);
-  expect(resumed.code).toBe(0);
-  expect((await stat(resumed.stdout.trim())).mode & 0o111).not.toBe(0);
-  expect((await commandLine(['program', 'memcached_exporter'], env)).stderr).toContain('1 part: cached');
-  await rm(cache, { recursive: true });
-});
-
-test('removed, it leaves nothing; removed again, it is quiet', async () => {
+test('removed, it leaves nothing; removed again, it is quiet', async ({ signal }) => {
   const namespaces = await namespacesOf(cluster.instance);
   expect(namespaces.length).toBeGreaterThan(0);
-  expect(await stopCluster({ name: NAME })).toBe(true);
+  expect(await stopCluster(BARE)).toBe(true);
   expect(await processesOf(cluster.instance, namespaces)).toEqual([]);
   expect(await pinnedNamespaces(namespaces)).toEqual([]);
-  expect(await machineState()).toEqual(before);
+  expect(await changesSince(before)).toEqual([]);
   await expect(stat(cluster.instance.directory)).rejects.toThrow('ENOENT');
-  expect(await commandLine(['down', '--name', NAME])).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await launcher(['down', '--name', BARE.name], { signal })).toEqual({ code: 0, stdout: '', stderr: '' });
 });
 
-interface Said {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the launcher as a person would. */
-function commandLine(
-  args: readonly string[],
-  env: Record<string, string> = {},
-  onError?: (child: ChildProcess, stderr: string) => void,
-): Promise<Said> {
-  return command(process.execPath, [path.join(ROOT, 'devcluster/main.ts'), ...args], env, onError);
-}
-
-function command(
-  program: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-  onError?: (child: ChildProcess, stderr: string) => void,
-): Promise<Said> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      stdout += chunk;
-    });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      stderr += chunk;
-      onError?.(child, stderr);
-    });
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
+/** One request of a client that says who it is, which kubectl cannot. */
+async function askAs(agent: string): Promise<void> {
+  const text = await readFile(path.join(cluster.instance.directory, 'kubeconfig'), 'utf8');
+  const { clusters, users } = parse(text) as {
+    clusters: [{ cluster: Record<string, string> }];
+    users: [{ user: Record<string, string> }];
+  };
+  const pem = (data = '') => Buffer.from(data, 'base64');
+  const status = await new Promise((resolve, reject) => {
+    const options = {
+      ca: pem(clusters[0].cluster['certificate-authority-data']),
+      cert: pem(users[0].user['client-certificate-data']),
+      key: pem(users[0].user['client-key-data']),
+      headers: { 'user-agent': agent },
+    };
+    request(new URL('/api/v1/namespaces/default', clusters[0].cluster['server']), options, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode));
+    })
+      .once('error', reject)
+      .end();
   });
-}
-
-/** A foreign process that holds a port in the cluster's network. */
-function listenInside(of: TestCluster, host: string, port: number): Promise<ChildProcess> {
-  const script = `require('node:net').createServer().listen(${port}, '${host}', () => console.log('listening'))`;
-  const child = spawn('nsenter', [`--net=${networkNamespace(of.instance)}`, process.execPath, '-e', script]);
-  return new Promise((resolve, reject) => {
-    child.stdout.once('data', () => resolve(child));
-    child.once('error', reject);
-    child.once('exit', () => reject(new Error('the intruder ended')));
-  });
+  expect(status).toBe(200);
 }

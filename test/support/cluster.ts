@@ -35,13 +35,14 @@ export async function startCluster(options: TestClusterOptions): Promise<TestClu
       return process.stdout.write(text);
     },
   };
-  const instance = await up({ root, name, form, audit, fakeNodes, scale: form === 'fake', signal, output });
+  const cluster = { root, name, form, audit, fakeNodes, scale: form === 'fake', startedBy: 'cluster' } as const;
+  const instance = await up({ ...cluster, signal, output });
   return { instance, printed, kubectl: (args, extra) => kubectl(instance, args, extra) };
 }
 
 /** Removes the cluster. Tells whether there was one. */
 export function stopCluster({ name, root = ROOT }: Pick<TestClusterOptions, 'name' | 'root'>): Promise<boolean> {
-  return down(root, name);
+  return down(root, name, {});
 }
 
 /** Waits, generously, until something is so, and fails with what was seen last. */
@@ -59,7 +60,6 @@ export async function eventually<T>(
     if (!(seen instanceof Error) && isRight(seen)) return seen;
     await sleep(500, undefined, { signal });
   } while (performance.now() < deadline);
-  throw new Error(
-    `${what}: not so after 180 s; last seen: ${seen instanceof Error ? seen.message : JSON.stringify(seen)}`,
-  );
+  const shown = seen instanceof Error ? seen.message : JSON.stringify(seen);
+  throw new Error(`${what}: not so after 180 s; last seen: ${shown}`);
 }

@@ -1,16 +1,20 @@
-/** Everything that a cluster could leave on the machine, looked for from outside, without the launcher's own eyes. */
-import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+/** Everything but processes that a cluster could leave on the machine, looked for from outside, without the launcher's own eyes. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { run } from '../../devcluster/command.ts';
 import type { Instance } from '../../devcluster/instance.ts';
+import { ROOT } from './cluster.ts';
 
-/** Where the programs of a node write if nobody stops them. */
+const REGISTRY = '/run/memcached-devcluster';
+
+/** Where the programs of a node write if nobody stops them, and what clusters share. */
 const PLACES = [
   '/etc/cni',
   '/etc/containerd',
   '/opt/cni',
   '/opt/containerd',
   '/run/containerd',
-  '/run/memcached-devcluster',
+  REGISTRY,
   '/run/netns',
   '/run/nri',
   '/run/xtables.lock',
@@ -24,21 +28,77 @@ const PLACES = [
   '/var/log/pods',
 ];
 
-/** The machine as a list of lines, without what changes by itself. */
-export async function machineState(): Promise<string[]> {
+export interface MachineState {
+  readonly lines: ReadonlySet<string>;
+  /** Clusters that are no business of the tests, e.g. a demo: they may come and go meanwhile. */
+  readonly strangers: ReadonlySet<string>;
+}
+
+/** The machine as a set of lines, without what changes by itself. */
+export async function machineState(): Promise<MachineState> {
+  const strangersBefore = await strangers();
   const mounts = (await readFile('/proc/self/mountinfo', 'utf8')).trim().split('\n');
   const lines = [
     ...mounts.map((line) => `mount ${line.split(' ')[4]}`),
     ...(await output('ip', ['-o', 'link'])).map((line) => `link ${line.split(': ')[1]}`),
-    ...(await output('ip', ['route'])).map((line) => `route ${line}`),
-    ...(await output('iptables-save', [])).filter((line) => !line.startsWith('#')).map((line) => `iptables ${line}`),
-    ...(await output('nft', ['list', 'ruleset'])).map((line) => `nft ${line}`),
+    ...(await output('ip', ['route', 'show', 'table', 'all'])).map((line) => `route ${withoutVolatile(line)}`),
+    ...(await output('iptables-save', [])).map((line) => `iptables ${withoutVolatile(line)}`),
+    ...(await output('nft', ['--stateless', 'list', 'ruleset'])).map((line) => `nft ${withoutVolatile(line)}`),
     ...(await cgroups()).map((directory) => `cgroup ${directory}`),
   ];
   for (const place of PLACES) {
     if (await stat(place).catch(() => undefined)) lines.push(`file ${place}`);
   }
-  return lines.toSorted();
+  return { lines: new Set(numbered(lines)), strangers: new Set([...strangersBefore, ...(await strangers())]) };
+}
+
+/** Tells equal lines apart: two mounts on the same place are one too many. */
+function numbered(lines: readonly string[]): string[] {
+  const seen = new Map<string, number>();
+  return lines.map((line) => {
+    const count = (seen.get(line) ?? 0) + 1;
+    seen.set(line, count);
+    return count === 1 ? line : `${line} (${count})`;
+  });
+}
+
+/** What has come (+) and gone (-) since then, apart from what strangers did. */
+export async function changesSince(before: MachineState): Promise<string[]> {
+  const after = await machineState();
+  const foreign = [...before.strangers, ...after.strangers];
+  const isForeign = (line: string) =>
+    foreign.some((id) => line.includes(id) || line.includes(hostLink(id))) ||
+    (foreign.length > 0 && line.startsWith('file '));
+  return [
+    ...[...after.lines.difference(before.lines)].map((line) => `+ ${line}`),
+    ...[...before.lines.difference(after.lines)].map((line) => `- ${line}`),
+  ].filter((line) => !isForeign(line.slice(2)));
+}
+
+/** Clusters on this machine that no test of this clone has started. */
+async function strangers(): Promise<string[]> {
+  const found: string[] = [];
+  for (const id of await readdir(REGISTRY).catch(() => [])) {
+    const record = await readFile(path.join(REGISTRY, id, 'instance.json'), 'utf8').catch(() => undefined);
+    if (record === undefined) continue;
+    const { directory } = JSON.parse(record) as Instance;
+    if (!directory.startsWith(path.join(ROOT, '.devcluster-test-'))) found.push(id);
+  }
+  return found;
+}
+
+/** The interface that joins a cluster to the host. */
+function hostLink(id: string): string {
+  return `mcd${id.slice(-6)}`;
+}
+
+/** Counters of firewalls, and how long a route that a router has announced is still good. */
+export function withoutVolatile(line: string): string {
+  return line
+    .replace(/^#.*$/, '#') // iptables-save says when it ran
+    .replace(/\[\d+:\d+\]/, '[]')
+    .replace(/counter packets \d+ bytes \d+/, 'counter')
+    .replace(/ expires \d+sec/, '');
 }
 
 async function output(program: string, args: readonly string[]): Promise<string[]> {
@@ -48,44 +108,4 @@ async function output(program: string, args: readonly string[]): Promise<string[
 async function cgroups(): Promise<string[]> {
   const found = await readdir('/sys/fs/cgroup', { recursive: true });
   return found.filter((directory) => /(^|\/)mcd-[^/]+$/.test(directory));
-}
-
-/** Processes that belong to the instance: by their command line, their cgroup, or by living in one of its namespaces. */
-export async function processesOf(instance: Instance, namespaces: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of await readdir('/proc')) {
-    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
-    const commandLine = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ');
-    if (commandLine === '') continue; // a kernel thread, or a process that has ended
-    const links = await Promise.all(['net', 'mnt'].map((kind) => readlink(`/proc/${pid}/ns/${kind}`).catch(() => '')));
-    const cgroup = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
-    const isInside = links.some((link) => namespaces.includes(link)) || cgroup.includes(`/${instance.id}/`);
-    if (isInside || commandLine.includes(`${instance.directory}/`)) found.push(`${pid} ${commandLine}`);
-  }
-  return found;
-}
-
-/** The namespaces that the processes of the instance live in and this process does not. */
-export async function namespacesOf(instance: Instance): Promise<string[]> {
-  const found = new Set<string>();
-  for (const line of await processesOf(instance, [])) {
-    const pid = line.split(' ')[0] ?? '';
-    for (const kind of ['net', 'mnt']) {
-      const own = await readlink(`/proc/self/ns/${kind}`);
-      const link = await readlink(`/proc/${pid}/ns/${kind}`).catch(() => own);
-      if (link !== own) found.add(link);
-    }
-  }
-  return [...found];
-}
-
-/** Whether any process on the machine still keeps one of the namespaces alive by a mount. */
-export async function pinnedNamespaces(namespaces: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of await readdir('/proc')) {
-    if (!/^\d+$/.test(pid)) continue;
-    const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
-    for (const name of namespaces) if (mounts.includes(` ${name} `)) found.push(`${name} in ${pid}`);
-  }
-  return found;
 }

@@ -1,0 +1,64 @@
+/** The processes of a cluster, looked for from outside, without the launcher's own eyes. */
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import type { Instance } from '../../devcluster/instance.ts';
+
+/** Processes that belong to the instance: by their command line, their cgroup, or by living in one of its namespaces. */
+export async function processesOf(instance: Instance, namespaces: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    const commandLine = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ');
+    if (commandLine === '') continue; // a kernel thread, or a process that has ended
+    const links = await Promise.all(['net', 'mnt'].map((kind) => readlink(`/proc/${pid}/ns/${kind}`).catch(() => '')));
+    const cgroup = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
+    const isInside = links.some((link) => namespaces.includes(link)) || cgroup.includes(`/${instance.id}/`);
+    if (isInside || commandLine.includes(`${instance.directory}/`)) found.push(`${pid} ${commandLine}`);
+  }
+  return found;
+}
+
+/** The namespaces that the processes of the instance live in and this process does not. */
+export async function namespacesOf(instance: Instance): Promise<string[]> {
+  const found = new Set<string>();
+  for (const line of await processesOf(instance, [])) {
+    const pid = line.split(' ')[0] ?? '';
+    for (const kind of ['net', 'mnt']) {
+      const own = await readlink(`/proc/self/ns/${kind}`);
+      const link = await readlink(`/proc/${pid}/ns/${kind}`).catch(() => own);
+      if (link !== own) found.add(link);
+    }
+  }
+  return [...found];
+}
+
+/** Whether any process on the machine still keeps one of the namespaces alive by a mount. */
+export async function pinnedNamespaces(namespaces: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
+    for (const name of namespaces) if (mounts.includes(` ${name} `)) found.push(`${name} in ${pid}`);
+  }
+  return found;
+}
+
+/** Pids by name; "" for what does not run. A name is a program's, and "-1" or "-2" behind it says of which node. */
+export async function pidsOf(instance: Instance, names: readonly string[]): Promise<Record<string, string>> {
+  const lines = await processesOf(instance, await namespacesOf(instance));
+  const pidOf = (name: string) => {
+    const [, program, node] = /^(.*?)(-[12])?$/.exec(name) ?? [];
+    const line = lines.find((text) => text.includes(`/${program} `) && (!node || text.includes(`/node${node}/`)));
+    return line?.split(' ')[0] ?? '';
+  };
+  return Object.fromEntries(names.map((name) => [name, pidOf(name)]));
+}
+
+/** As `kill -9`. A process that has ended already, e.g. with its parent, is fine. */
+export function killHard(pid: string | undefined): void {
+  if (!pid) throw new Error('there is no process to kill'); // 0 would be ourselves
+  try {
+    process.kill(Number(pid), 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
