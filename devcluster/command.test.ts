@@ -64,3 +64,10 @@ test('the signal ends the program with its children and grandchildren', async ({
   expect(pids.every((pid) => pid > 1)).toBe(true);
   for (const pid of pids) while (await isAlive(pid)) await sleep(20, undefined, { signal });
 });
+
+test('a program that does not heed the signal is killed', { timeout: 60_000 }, async () => {
+  const interrupt = new AbortController();
+  const script = 'trap "" TERM; echo ready >&2; while true; do sleep 1; done';
+  const running = run('sh', ['-c', script], { signal: interrupt.signal, onLine: () => interrupt.abort() });
+  await expect(running).rejects.toMatchObject({ name: 'AbortError' });
+});
