@@ -1,0 +1,218 @@
+/** The work queue: single rules as examples, all of them together against a simple model. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ManualClock } from '../manual-clock.ts';
+import { backoffMs } from './backoff.ts';
+import { type Priority, WorkQueue } from './work-queue.ts';
+import { WorkQueueModel } from './work-queue-model.ts';
+
+function manualQueue(random = () => 1) {
+  const clock = new ManualClock();
+  return { clock, queue: new WorkQueue({ clock, random }) };
+}
+
+/** Everything that is given out without waiting. */
+async function takeAll(queue: WorkQueue): Promise<(string | undefined)[]> {
+  const keys: (string | undefined)[] = [];
+  while (queue.length > 0) keys.push(await queue.take());
+  return keys;
+}
+
+test('a key that is added often is given out once', async () => {
+  const { queue } = manualQueue();
+  for (const key of ['a', 'b', 'a', 'a', 'b']) queue.add(key);
+  expect(await takeAll(queue)).toEqual(['a', 'b']);
+});
+
+test('a key that is added while it runs is given out once more, after it is done', async () => {
+  const { queue } = manualQueue();
+  queue.add('a');
+  await queue.take();
+  queue.add('a');
+  queue.add('a');
+  expect(queue.length).toBe(0);
+  queue.done('a');
+  expect(await takeAll(queue)).toEqual(['a']);
+  queue.done('a');
+  expect(queue.length).toBe(0);
+});
+
+test('whoever waits gets the next key, the longest waiting first', async () => {
+  const { queue } = manualQueue();
+  const takers = [queue.take(), queue.take()];
+  queue.add('a');
+  queue.add('b');
+  expect(await Promise.all(takers)).toEqual(['a', 'b']);
+});
+
+test('changes come before refreshes, and a refresh that becomes a change moves up', async () => {
+  const { queue } = manualQueue();
+  queue.add('old', 'refresh');
+  queue.add('older', 'refresh');
+  queue.add('new');
+  queue.add('older');
+  queue.add('new', 'refresh');
+  expect(await takeAll(queue)).toEqual(['new', 'older', 'old']);
+});
+
+test('one key in ten is a refresh, however many changes there are', async () => {
+  const { queue } = manualQueue();
+  for (let number = 0; number < 40; number += 1) queue.add(`change-${number}`);
+  for (let number = 0; number < 3; number += 1) queue.add(`refresh-${number}`, 'refresh');
+  const keys = await takeAll(queue);
+  expect([keys.indexOf('refresh-0'), keys.indexOf('refresh-1'), keys.indexOf('refresh-2')]).toEqual([9, 19, 29]);
+});
+
+test('of several delays the earliest counts, and adding at once replaces them', async () => {
+  const { clock, queue } = manualQueue();
+  queue.addAfter('a', 100);
+  queue.addAfter('a', 50);
+  queue.addAfter('a', 70);
+  clock.advance(49);
+  expect(queue.length).toBe(0);
+  clock.advance(1);
+  expect(await takeAll(queue)).toEqual(['a']);
+  queue.done('a');
+  queue.addAfter('a', 100);
+  queue.add('a');
+  expect(queue.delayed).toBe(0);
+});
+
+test('retries wait longer each time, until the failures are forgotten', () => {
+  const { queue } = manualQueue();
+  expect([1, 2, 3].map(() => queue.retry('a'))).toEqual([5, 10, 20]);
+  expect(queue.retry('b')).toBe(5);
+  queue.forget('a');
+  expect(queue.retry('a')).toBe(5);
+  for (let failures = 0; failures < 100; failures += 1) queue.retry('b');
+  expect(queue.retry('b')).toBe(300_000);
+});
+
+test('shut down, it gives out nothing more and leaves no timer', async () => {
+  const { clock, queue } = manualQueue();
+  queue.addAfter('later', 10);
+  const waiting = queue.take();
+  queue.shutDown();
+  expect(await waiting).toBeUndefined();
+  queue.add('a');
+  queue.retry('a');
+  expect(await queue.take()).toBeUndefined();
+  expect([queue.length, queue.delayed, clock.timers]).toEqual([0, 0, 0]);
+});
+
+test('the hooks hear what metrics need', async () => {
+  const clock = new ManualClock();
+  const heard: unknown[][] = [];
+  const hear =
+    (what: string) =>
+    (...values: unknown[]) =>
+      heard.push([what, ...values]);
+  const hooks = {
+    added: hear('added'),
+    taken: hear('taken'),
+    retried: hear('retried'),
+    finished: hear('finished'),
+  };
+  const queue = new WorkQueue({ clock, hooks });
+  queue.add('a', 'refresh');
+  clock.advance(3);
+  await queue.take();
+  clock.advance(4);
+  expect(queue.longestRunningMs).toBe(4);
+  queue.retry('a');
+  queue.done('a');
+  expect(queue.longestRunningMs).toBe(0);
+  expect(heard).toEqual([
+    ['added', 'refresh'],
+    ['taken', 3],
+    ['retried', 1],
+    ['finished', 4],
+  ]);
+});
+
+const someKey = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+const priority = fc.constantFrom<Priority>('change', 'refresh');
+const action = fc.oneof(
+  fc.record({ do: fc.constant('add' as const), key: someKey, priority }),
+  fc.record({ do: fc.constant('addAfter' as const), key: someKey, priority, ms: fc.integer({ min: 1, max: 20 }) }),
+  fc.record({ do: fc.constant('retry' as const), key: someKey }),
+  fc.record({ do: fc.constant('forget' as const), key: someKey }),
+  fc.record({ do: fc.constant('take' as const) }),
+  fc.record({ do: fc.constant('done' as const), key: someKey }),
+  fc.record({ do: fc.constant('advance' as const), ms: fc.nat(10) }),
+);
+
+type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
+
+/** The queue and its model, which do everything together. */
+class Twins {
+  readonly clock = new ManualClock();
+  readonly queue = new WorkQueue({ clock: this.clock, random: () => this.#unevenly() });
+  readonly model = new WorkQueueModel();
+  readonly running = new Set<string>();
+  readonly #failures = new Map<string, number>();
+  #turn = 0;
+
+  /** No two delays end at the same time: which of them comes first would be open. */
+  #unevenly(): number {
+    return 1 - this.#turn / 1e6;
+  }
+
+  /** What each of the two answered. */
+  async perform(next: Action): Promise<{ queue: unknown; model: unknown }> {
+    this.#turn += 1;
+    const { clock, queue, model } = this;
+    if (next.do === 'take') return queue.length > 0 ? this.#take() : { queue: model.waiting(), model: [] };
+    if (next.do === 'advance') {
+      clock.advance(next.ms);
+      return { queue: undefined, model: model.pass(clock.now()) };
+    }
+    const name = next.key;
+    if (next.do === 'add') return { queue: queue.add(name, next.priority), model: model.add(name, next.priority) };
+    if (next.do === 'addAfter') {
+      const ms = next.ms * this.#unevenly();
+      const at = clock.now() + ms;
+      return { queue: queue.addAfter(name, ms, next.priority), model: model.addAfter(name, at, next.priority) };
+    }
+    if (next.do === 'retry') return this.#retry(name);
+    if (next.do === 'forget') {
+      this.#failures.delete(name);
+      return { queue: queue.forget(name), model: undefined };
+    }
+    return { queue: queue.done(name), model: this.running.delete(name) ? model.done(name) : undefined };
+  }
+
+  async #take() {
+    const key = (await this.queue.take()) ?? 'nothing';
+    const answer = { queue: key, model: this.running.has(key) ? 'not one that runs' : this.model.take() };
+    this.running.add(key);
+    return answer;
+  }
+
+  #retry(key: string) {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const ms = backoffMs({ baseMs: 5, capMs: 300_000 }, failures, () => this.#unevenly());
+    this.model.addAfter(key, this.clock.now() + ms, 'change');
+    return { queue: this.queue.retry(key), model: ms };
+  }
+}
+
+test('does what the model does, whatever happens', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { maxLength: 150, size: 'max' }), async (actions) => {
+      const twins = new Twins();
+      for (const next of actions) {
+        const answer = await twins.perform(next);
+        expect(answer.queue).toEqual(answer.model);
+        const { queue, model, running } = twins;
+        expect([queue.length, queue.running, queue.delayed]).toEqual([
+          model.waiting().length,
+          running.size,
+          model.delayed,
+        ]);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
