@@ -1,4 +1,8 @@
 /** The client of the Kubernetes API. */
+
+export type { Access, Environment } from './access.ts';
+export { type AccessOptions, findAccess } from './access-lookup.ts';
+export { createClient } from './api-client.ts';
 export type {
   ApplyOptions,
   CallOptions,
@@ -12,3 +16,4 @@ export type {
   WatchOptions,
 } from './client.ts';
 export { ApiError, apiErrorFrom, ConfigurationError, ConnectionLost, isNotFound, type LossReason } from './errors.ts';
+export type { ClientOptions, ConnectionInfo, Limits, RequestInfo } from './options.ts';

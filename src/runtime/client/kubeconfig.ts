@@ -1,0 +1,145 @@
+/** Access to the API as kubectl has it: by kubeconfig files. */
+import path from 'node:path';
+import { type Access, type Environment, realSurroundings, type Surroundings } from './access.ts';
+import { type Credential, type Credentials, fileCredentials, fixedCredentials } from './credentials.ts';
+import { ConfigurationError } from './errors.ts';
+import { execCredentials } from './exec-plugin.ts';
+import { type Cluster, readKubeconfigs, type User } from './kubeconfig-files.ts';
+
+export interface KubeconfigOptions {
+  /** In the order of their weight. */
+  readonly files: readonly string[];
+  /** Instead of the current one. */
+  readonly context?: string | undefined;
+  readonly env: Environment;
+  readonly surroundings?: Surroundings;
+}
+
+export async function kubeconfigAccess(options: KubeconfigOptions): Promise<Access> {
+  const { files, env, surroundings = realSurroundings } = options;
+  const config = await readKubeconfigs(files, surroundings.read);
+  const name = options.context ?? config.currentContext;
+  if (name === undefined) {
+    const advice = 'choose one with --context or `kubectl config use-context`';
+    throw new ConfigurationError(`no context is chosen in ${files.join(':')}; ${advice}${choice(config.contexts)}`);
+  }
+  const context = entryOf(config.contexts, name, 'the context', config.files);
+  const cluster = entryOf(config.clusters, context.cluster ?? '', `the cluster of context "${name}"`, config.files);
+  const user = context.user
+    ? entryOf(config.users, context.user, `the user of context "${name}"`, config.files)
+    : { directory: '' };
+  checkCluster(cluster);
+  return {
+    server: serverOf(cluster),
+    namespace: context.namespace || 'default',
+    authority: () => authorityOf(cluster, surroundings),
+    insecure: cluster['insecure-skip-tls-verify'] ?? false,
+    serverName: cluster['tls-server-name'] || undefined,
+    headers: impersonation(user),
+    credentials: credentialsOf(user, { cluster, env, surroundings }),
+  };
+}
+
+function entryOf<Entry>(
+  entries: ReadonlyMap<string, Entry>,
+  name: string,
+  what: string,
+  files: readonly string[],
+): Entry {
+  const entry = entries.get(name);
+  if (entry) return entry;
+  throw new ConfigurationError(`${what}, "${name}", is not in ${files.join(':')}${choice(entries)}`);
+}
+
+function choice(known: ReadonlyMap<string, unknown>): string {
+  return known.size === 0 ? '' : `; there is: ${[...known.keys()].join(', ')}`;
+}
+
+function checkCluster(cluster: Cluster): void {
+  const { 'certificate-authority-data': data, 'certificate-authority': file, 'proxy-url': proxy } = cluster;
+  if (cluster['insecure-skip-tls-verify'] && (data || file)) {
+    throw new ConfigurationError('insecure-skip-tls-verify and a certificate authority exclude each other: drop one');
+  }
+  if (proxy) throw new ConfigurationError('proxy-url: reaching the API by a proxy is not supported');
+}
+
+function serverOf({ server }: Cluster): string {
+  const url = URL.parse(server ?? '');
+  if (url?.protocol !== 'https:') {
+    throw new ConfigurationError(`the server "${server ?? ''}" is not an https URL; plain HTTP is not supported`);
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}
+
+async function authorityOf(cluster: Cluster, { read }: Surroundings): Promise<string | undefined> {
+  const { 'certificate-authority-data': data, 'certificate-authority': file } = cluster;
+  if (data) return decoded(data);
+  return file ? read(path.resolve(cluster.directory, file)) : undefined;
+}
+
+/** Whoever may act for someone else does not want to act as himself. */
+function impersonation(user: User): Access['headers'] {
+  const headers: Record<string, string | string[]> = {};
+  if (user.as) headers['impersonate-user'] = user.as;
+  if (user['as-uid']) headers['impersonate-uid'] = user['as-uid'];
+  if (user['as-groups']) headers['impersonate-group'] = [...user['as-groups']];
+  for (const [key, values] of Object.entries(user['as-user-extra'] ?? {})) {
+    headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = [...values];
+  }
+  return headers;
+}
+
+interface CredentialSources {
+  readonly cluster: Cluster;
+  readonly env: Environment;
+  readonly surroundings: Surroundings;
+}
+
+function credentialsOf(user: User, { cluster, env, surroundings }: CredentialSources): Credentials {
+  const unsupported = user['auth-provider'] ? 'auth-provider' : user.username ? 'username and password' : undefined;
+  if (unsupported) {
+    throw new ConfigurationError(`${unsupported}: Kubernetes dropped this; use a token, a certificate or exec`);
+  }
+  if (user.exec) {
+    return execCredentials(user.exec, {
+      env,
+      directory: user.directory,
+      cluster: () => clusterInfo(cluster, surroundings),
+      now: surroundings.now,
+    });
+  }
+  const inline: Credential = {
+    ...(user.token && { token: user.token }),
+    ...(user['client-certificate-data'] && { certificate: decoded(user['client-certificate-data']) }),
+    ...(user['client-key-data'] && { key: decoded(user['client-key-data']) }),
+  };
+  const file = (given: string | undefined, data: string | undefined) =>
+    given && !data ? path.resolve(user.directory, given) : undefined;
+  const files = {
+    // The file wins over the token beside it, which is the one that it held when the kubeconfig was written.
+    token: file(user.tokenFile, undefined),
+    certificate: file(user['client-certificate'], inline.certificate),
+    key: file(user['client-key'], inline.key),
+  };
+  if (Boolean(inline.certificate ?? files.certificate) !== Boolean(inline.key ?? files.key)) {
+    throw new ConfigurationError('the kubeconfig has a client certificate without its key, or a key alone');
+  }
+  const isFixed = Object.values(files).every((value) => value === undefined);
+  return isFixed ? fixedCredentials(inline) : fileCredentials(files, inline, surroundings);
+}
+
+/** The cluster as a credential plugin is told about it. */
+async function clusterInfo(cluster: Cluster, surroundings: Surroundings): Promise<unknown> {
+  const authority = await authorityOf(cluster, surroundings);
+  return {
+    server: cluster.server,
+    'tls-server-name': cluster['tls-server-name'],
+    'insecure-skip-tls-verify': cluster['insecure-skip-tls-verify'],
+    'certificate-authority-data': authority && Buffer.from(authority).toString('base64'),
+    config: cluster.extensions?.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension,
+  };
+}
+
+function decoded(data: string): string {
+  return Buffer.from(data, 'base64').toString('utf8');
+}
