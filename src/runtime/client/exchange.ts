@@ -17,38 +17,55 @@ export interface Answer {
 /** Opens the stream before it returns; resolves with the head of the answer. The signal ends all of it at any time. */
 export async function send(session: Session, { headers, body }: Question, signal: AbortSignal): Promise<Answer> {
   const stream = session.request(headers, body === undefined);
-  const abort = () => {
-    stream.close(constants.NGHTTP2_CANCEL);
-    stream.destroy(); // does not wait for someone to read what has come already
-  };
+  const abort = () => cancel(stream);
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   if (body !== undefined) stream.end(body);
   return new Promise((resolve, reject) => {
+    let isAnswered = false;
     stream.once('response', (head) => {
+      isAnswered = true;
       resolve({ status: head[':status'] ?? 0, headers: head, chunks: chunksOf(stream, session, signal) });
     });
     stream.once('close', () => {
       signal.removeEventListener('abort', abort);
-      reject(signal.aborted ? (signal.reason as Error) : session.lossOf(stream));
+      if (!isAnswered) reject(signal.aborted ? (signal.reason as Error) : session.lossOf(stream));
     });
   });
 }
 
+/** Not `for await` over the stream itself: Node takes one whose answer came all at once for broken off, though it can be read. */
 async function* chunksOf(
   stream: ClientHttp2Stream,
   session: Session,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void> {
+  let isOver = false;
+  let wake = () => {};
+  const over = () => {
+    isOver = true;
+    wake();
+  };
+  stream.on('readable', () => wake());
+  stream.once('end', over).once('close', over);
   try {
-    for await (const chunk of stream) yield chunk as Buffer;
-  } catch {
+    for (;;) {
+      const chunk = stream.read() as Buffer | null;
+      if (chunk !== null) yield chunk;
+      else if (isOver) break;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
     signal.throwIfAborted();
-    throw session.lossOf(stream);
+    // A stream that was cut off ends like a complete one; only the code tells.
+    if (!stream.readableEnded || stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw session.lossOf(stream);
+  } finally {
+    if (!isOver) cancel(stream);
   }
-  signal.throwIfAborted();
-  // A stream that was cut off ends like a complete one; only the code tells.
-  if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw session.lossOf(stream);
+}
+
+function cancel(stream: ClientHttp2Stream): void {
+  stream.close(constants.NGHTTP2_CANCEL);
+  stream.destroy(); // does not wait for someone to read what has come already
 }
 
 export async function textOf({ chunks }: Answer): Promise<string> {
