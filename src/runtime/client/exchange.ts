@@ -40,7 +40,7 @@ async function* chunksOf(
   session: Session,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void> {
-  let isOver = false;
+  let isOver = stream.destroyed;
   let wake = () => {};
   const over = () => {
     isOver = true;
