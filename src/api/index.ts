@@ -1,4 +1,5 @@
 /** What the other rooms use of the API. */
+export { admitted } from './admission.ts';
 export { defaultValues } from './default-values.ts';
 export {
   type DefaultedMemcached,
@@ -16,3 +17,6 @@ export {
   memcachedKind,
   VERSION,
 } from './memcached.ts';
+export { mebibytes, quantityInNano } from './quantity.ts';
+export { describeErrors, type FieldError } from './validation/field-error.ts';
+export { validate, warningsAbout } from './validation/index.ts';

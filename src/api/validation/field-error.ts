@@ -1,0 +1,42 @@
+/** What is wrong with a field, in the words of Kubernetes. */
+
+import type { DefaultedMemcached } from '../defaults.ts';
+import type { Memcached } from '../memcached.ts';
+
+/** A cause of a Kubernetes Status. */
+export interface FieldError {
+  readonly field: string;
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueNotSupported';
+  readonly message: string;
+}
+
+/** Looks at a Memcached with its defaults and, where that matters, at what the user wrote. */
+export type Check = (memcached: DefaultedMemcached, written: Memcached) => readonly FieldError[];
+
+/** The same for what works, but may be regretted: a sentence that begins with the field. */
+export type Warning = (memcached: DefaultedMemcached, written: Memcached) => string | undefined;
+
+export function invalid(field: string, value: unknown, detail: string): FieldError {
+  return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(value)}: ${detail}` };
+}
+
+export function required(field: string, detail?: string): FieldError {
+  const message = detail === undefined ? 'Required value' : `Required value: ${detail}`;
+  return { field, reason: 'FieldValueRequired', message };
+}
+
+export function forbidden(field: string, detail: string): FieldError {
+  return { field, reason: 'FieldValueForbidden', message: `Forbidden: ${detail}` };
+}
+
+export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const values = supported.map((each) => JSON.stringify(each)).join(', ');
+  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${values}`;
+  return { field, reason: 'FieldValueNotSupported', message };
+}
+
+/** The errors as Kubernetes writes them in one line. */
+export function describeErrors(errors: readonly FieldError[]): string {
+  const lines = errors.map(({ field, message }) => `${field}: ${message}`);
+  return lines.length === 1 ? lines.join() : `[${lines.join(', ')}]`;
+}
