@@ -6,7 +6,12 @@ import type { Memcached } from '../memcached.ts';
 /** A cause of a Kubernetes Status. */
 export interface FieldError {
   readonly field: string;
-  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueNotSupported';
+  readonly reason:
+    | 'FieldValueInvalid'
+    | 'FieldValueRequired'
+    | 'FieldValueForbidden'
+    | 'FieldValueNotSupported'
+    | 'FieldValueTooLong';
   readonly message: string;
 }
 
@@ -33,6 +38,10 @@ export function notSupported(field: string, value: unknown, supported: readonly 
   const values = supported.map((each) => JSON.stringify(each)).join(', ');
   const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${values}`;
   return { field, reason: 'FieldValueNotSupported', message };
+}
+
+export function tooLong(field: string, maxLength: number): FieldError {
+  return { field, reason: 'FieldValueTooLong', message: `Too long: may not be more than ${maxLength} bytes` };
 }
 
 /** The errors as Kubernetes writes them in one line. */

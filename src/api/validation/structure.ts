@@ -3,7 +3,7 @@
  * The words are those of the API server. What is inside Kubernetes' own types is left to Kubernetes.
  */
 import type { Schema } from '../schema/json-schema.ts';
-import { type FieldError, invalid, notSupported, required } from './field-error.ts';
+import { type FieldError, invalid, notSupported, required, tooLong } from './field-error.ts';
 
 export function structureErrors(schema: Schema, value: unknown, field: string): FieldError[] {
   const type = typeOf(value);
@@ -29,7 +29,7 @@ function stringErrors(schema: Schema, value: string, field: string): FieldError[
   if (values && !values.includes(value)) return [notSupported(field, value, values)];
   if (value.length < minLength)
     return [invalid(field, value, `${field} in body should be at least ${minLength} chars long`)];
-  if (value.length > maxLength) return [invalid(field, value, `may not be more than ${maxLength} bytes`)];
+  if (value.length > maxLength) return [tooLong(field, maxLength)];
   if (pattern === undefined || new RegExp(pattern).test(value)) return [];
   return [invalid(field, value, `${field} in body should match '${pattern}'`)];
 }
