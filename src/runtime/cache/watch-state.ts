@@ -1,0 +1,111 @@
+/**
+ * How a watch recovers: where it is, what can happen there, and where that leads.
+ *
+ *             ┌──────── refused, ended ────────► pages
+ *             │                                    │ listed
+ *   start ─► stream ───────── listed ───────────► watch ─┐ ended: goes on where it was
+ *             │ ▲ ▲                                │ │ ▲─┘
+ *     missing │ │ └─────── expired, refused ───────┘ │
+ *             ▼ │ rested, woken                      │
+ *            absent ◄──────────── missing ───────────┘
+ *
+ * Before most of these steps lies a time of `waiting`, longer with each trouble; what fails is tried again in the same place.
+ */
+import { ApiError } from '../client/index.ts';
+
+/** Where it speaks with the server: a list that comes through the watch, a list in pages, and the watch after either. */
+export type Place = 'stream' | 'pages' | 'watch';
+
+export type Outcome =
+  | 'listed' // the contents are complete
+  | 'ended' // the server has ended the stream in order
+  | 'expired' // the server cannot tell any more what has happened since
+  | 'refused' // the server does not take such a request
+  | 'missing' // the server does not know the kind
+  | 'failed' // anything else
+  | 'rested' // the waiting is over
+  | 'woken'; // someone knows that it is worth a try
+
+export interface Happening {
+  readonly outcome: Outcome;
+  /** The watch had been well for a while. */
+  readonly healthy?: boolean;
+  /** What the server wants us to wait, whatever we think. */
+  readonly atLeastMs?: number;
+  readonly error?: unknown;
+}
+
+export type WatchState =
+  | { readonly at: Place; readonly troubles: number }
+  | { readonly at: 'waiting' | 'absent'; readonly next: Place; readonly ms: number; readonly troubles: number };
+
+export const START: WatchState = { at: 'stream', troubles: 0 };
+
+/** When the step is taken: "again" means at once, unless there was trouble since the watch was last well. */
+type When = 'now' | 'again' | 'later';
+type Step = readonly [to: Place | 'absent', when: When];
+
+/** What is not listed, goes as `failed`. */
+export const steps: Readonly<Record<Place, { readonly failed: Step } & Readonly<Partial<Record<Outcome, Step>>>>> = {
+  stream: {
+    listed: ['watch', 'now'],
+    refused: ['pages', 'now'],
+    ended: ['pages', 'later'], // before the list was complete: it may not know such lists
+    missing: ['absent', 'later'],
+    failed: ['stream', 'later'],
+  },
+  pages: {
+    listed: ['watch', 'now'],
+    expired: ['stream', 'later'],
+    missing: ['absent', 'later'],
+    failed: ['pages', 'later'],
+  },
+  watch: {
+    ended: ['watch', 'again'],
+    expired: ['stream', 'again'],
+    refused: ['stream', 'again'],
+    missing: ['absent', 'later'],
+    failed: ['watch', 'later'],
+  },
+};
+
+/** The state after something has happened; `backoffMs` says how long the wait is after so many troubles. */
+export function follow(state: WatchState, happening: Happening, backoffMs: (troubles: number) => number): WatchState {
+  const { outcome, healthy = false, atLeastMs = 0 } = happening;
+  if ('next' in state) return { at: state.next, troubles: outcome === 'woken' ? 0 : state.troubles };
+  const [to, when] = steps[state.at][outcome] ?? steps[state.at].failed;
+  const troubles = healthy ? 0 : state.troubles;
+  if (to !== 'absent' && when === 'now') return { at: to, troubles };
+  if (to !== 'absent' && when === 'again' && troubles === 0 && atLeastMs === 0) return { at: to, troubles: 1 };
+  const wait = { ms: Math.max(backoffMs(troubles), atLeastMs), troubles: troubles + 1 };
+  return to === 'absent' ? { at: 'absent', next: 'stream', ...wait } : { at: 'waiting', next: to, ...wait };
+}
+
+/** The server has said in the middle of a watch that it cannot go on. Why, is its cause. */
+export class WatchBroken extends Error {
+  override readonly name = 'WatchBroken';
+  override readonly cause: ApiError;
+
+  constructor(cause: ApiError) {
+    super(`the watch broke off: ${cause.message}`);
+    this.cause = cause;
+  }
+}
+
+/** What an error means. */
+export function happeningOf(error: unknown): Happening {
+  // Whatever the reason, it would come again at the same point: a new list leads around it.
+  if (error instanceof WatchBroken) return { ...happeningOf(error.cause), outcome: 'expired', error };
+  if (!(error instanceof ApiError)) return { outcome: 'failed', error };
+  const atLeastMs = (error.retryAfterSeconds ?? 0) * 1000;
+  return { outcome: outcomeOf(error), atLeastMs, error };
+}
+
+function outcomeOf({ status, details }: ApiError): Outcome {
+  if (status === 410) return 'expired';
+  if (status === 404) return 'missing';
+  if (status === 400 || status === 422) return 'refused';
+  // The server is behind what we have seen and will stay so: it was restored from a backup.
+  if (details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge')) return 'expired';
+  return 'failed';
+}
