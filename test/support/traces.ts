@@ -1,9 +1,7 @@
 /** Everything but processes that a cluster could leave on the machine, looked for from outside, without the launcher's own eyes. */
 import { readdir, readFile, stat } from 'node:fs/promises';
-import path from 'node:path';
 import { run } from '../../devcluster/command.ts';
 import type { Instance } from '../../devcluster/instance.ts';
-import { ROOT } from './cluster.ts';
 
 const REGISTRY = '/run/memcached-devcluster';
 
@@ -30,13 +28,13 @@ const PLACES = [
 
 export interface MachineState {
   readonly lines: ReadonlySet<string>;
-  /** Clusters that are no business of the tests, e.g. a demo: they may come and go meanwhile. */
-  readonly strangers: ReadonlySet<string>;
+  /** The ids of all clusters on the machine. */
+  readonly clusters: ReadonlySet<string>;
 }
 
 /** The machine as a set of lines, without what changes by itself. */
 export async function machineState(): Promise<MachineState> {
-  const strangersBefore = await strangers();
+  const earlier = await clusters();
   const mounts = (await readFile('/proc/self/mountinfo', 'utf8')).trim().split('\n');
   const lines = [
     ...mounts.map((line) => `mount ${line.split(' ')[4]}`),
@@ -49,7 +47,7 @@ export async function machineState(): Promise<MachineState> {
   for (const place of PLACES) {
     if (await stat(place).catch(() => undefined)) lines.push(`file ${place}`);
   }
-  return { lines: new Set(numbered(lines)), strangers: new Set([...strangersBefore, ...(await strangers())]) };
+  return { lines: new Set(numbered(lines)), clusters: new Set([...earlier, ...(await clusters())]) };
 }
 
 /** Tells equal lines apart: two mounts on the same place are one too many. */
@@ -62,10 +60,11 @@ function numbered(lines: readonly string[]): string[] {
   });
 }
 
-/** What has come (+) and gone (-) since then, apart from what strangers did. */
-export async function changesSince(before: MachineState): Promise<string[]> {
+/** What has come (+) and gone (-) since then. Clusters other than these, e.g. a demo, may come and go meanwhile. */
+export async function changesSince(before: MachineState, own: readonly Pick<Instance, 'id'>[]): Promise<string[]> {
   const after = await machineState();
-  const foreign = [...before.strangers, ...after.strangers];
+  const ownIds = new Set(own.map(({ id }) => id));
+  const foreign = [...before.clusters.union(after.clusters).difference(ownIds)];
   const isForeign = (line: string) =>
     foreign.some((id) => line.includes(id) || line.includes(hostLink(id))) ||
     (foreign.length > 0 && line.startsWith('file '));
@@ -75,16 +74,8 @@ export async function changesSince(before: MachineState): Promise<string[]> {
   ].filter((line) => !isForeign(line.slice(2)));
 }
 
-/** Clusters on this machine that no test of this clone has started. */
-async function strangers(): Promise<string[]> {
-  const found: string[] = [];
-  for (const id of await readdir(REGISTRY).catch(() => [])) {
-    const record = await readFile(path.join(REGISTRY, id, 'instance.json'), 'utf8').catch(() => undefined);
-    if (record === undefined) continue;
-    const { directory } = JSON.parse(record) as Instance;
-    if (!directory.startsWith(path.join(ROOT, '.devcluster-test-'))) found.push(id);
-  }
-  return found;
+async function clusters(): Promise<string[]> {
+  return (await readdir(REGISTRY).catch(() => [])).filter((name) => name.startsWith('mcd-'));
 }
 
 /** The interface that joins a cluster to the host. */
