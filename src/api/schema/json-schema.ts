@@ -2,8 +2,8 @@
  * The part of JSON Schema that a CRD may use, each schema with the TypeScript type of what it describes.
  *
  * Builders of our own, because they fit on a page and say what we need: every field has a description, every field is optional
- * unless said otherwise, and nothing of it is left at run time but plain objects. (typebox does the same and more, for 21 MB
- * of memory and a fifth of a second at each start.)
+ * unless said otherwise, and nothing of it is left at run time but plain objects. (typebox does the same and more;
+ * importing it, unbundled, took 21 MB of memory and 0.2 to 0.4 s, where this whole room takes 8 MB.)
  */
 
 /** Exists for the compiler only. */
