@@ -85,6 +85,22 @@ test('one streaming list gives the contents and all that follows', async () => {
   expect(server.watches).toBe(0);
 });
 
+test('changes before the end of the list are part of it', async () => {
+  const server = serverWith('a', 'b');
+  server.endsContentsLate = true;
+  const started = start(server);
+  await turn();
+  server.put('c');
+  server.put('a');
+  server.remove('b');
+  await turn();
+  expect([started.changes, started.informer.hasSynced()]).toEqual([[], false]);
+  server.bookmark();
+  await turn();
+  expect(started.changes).toEqual(['+a', '+c']);
+  await started.end();
+});
+
 test('where the server refuses a streaming list, pages do', async () => {
   const server = serverWith('a', 'b', 'c', 'd', 'e');
   server.canStream = false;
@@ -115,6 +131,26 @@ test('a watch that the server ends goes on where it was, at once, then with care
   server.endWatches();
   await turn();
   expect(server.requests).toEqual(['watch', 'watch', 'watch']);
+});
+
+test('a watch that was well after a failure is as good as the first', async () => {
+  const server = serverWith('a');
+  server.faults.push({ how: 'lost', after: 0 });
+  const started = start(server);
+  await started.pass(250);
+  await started.pass(10_000);
+  server.endWatches();
+  await turn();
+  expect(server.requests).toEqual(['stream', 'stream', 'watch']);
+  await started.end();
+});
+
+test('to be stopped is no failure', async () => {
+  const server = serverWith('a', 'b', 'c');
+  server.canStream = false;
+  const started = start(server);
+  await started.end();
+  expect(started.logged).toEqual([]);
 });
 
 test('a bookmark is a place to go on from', async () => {
@@ -207,7 +243,7 @@ test('a kind that is not installed has no contents, is looked for, and found whe
   await turn();
   expect(server.requests).toEqual(['stream']);
   expect([names(started), started.informer.isPresent(), started.presence]).toEqual([['a'], true, [false, true]]);
-  expect(started.logged).toEqual([]);
+  expect([started.logged, started.clock.timers]).toEqual([[], 0]);
   await started.end();
 });
 
@@ -288,7 +324,8 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('compact' as const, 'bookmark' as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('endWatches' as const, 'turn' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('uninstall' as const, 'install' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('streaming' as const), canStream: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('set' as const), canStream: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('set' as const), endsContentsLate: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.nat(20_000) }) },
 );
 
@@ -300,7 +337,7 @@ async function perform(
   if (next.do === 'put' || next.do === 'remove') server[next.do](next.name);
   else if (next.do === 'fault') server.faults.push(next);
   else if (next.do === 'install') server.isInstalled = true;
-  else if (next.do === 'streaming') server.canStream = next.canStream;
+  else if (next.do === 'set') Object.assign(server, next);
   else if (next.do === 'pass') await on.pass(next.ms);
   else if (next.do === 'turn') await turn();
   else server[next.do]();
@@ -317,6 +354,7 @@ test('whatever happens: once the faults are over, contents and handlers have wha
       for (const next of steps) await perform(next, server, started);
       server.faults.length = 0;
       server.isInstalled = true;
+      server.endsContentsLate = false;
       server.endWatches(); // a watch may have its fault still before it
       for (let tries = 0; tries < 4; tries += 1) await started.pass(30_000);
       server.put('last');

@@ -19,6 +19,7 @@ export interface Fault {
 
 interface Watcher {
   readonly events: WatchEvent[];
+  owesEnd: boolean;
   isOver: boolean;
   notice: () => void;
 }
@@ -32,6 +33,8 @@ export class ScriptedServer implements Pick<Client, 'list' | 'watch'> {
   canStream = true;
   pageSize = 2;
   isInstalled = true;
+  /** Whether the end of the contents is said at once, or only by the next bookmark: changes may come before it. */
+  endsContentsLate = false;
   readonly #history: { readonly version: number; readonly event: WatchEvent }[] = [];
   readonly #watchers = new Set<Watcher>();
   #snapshot: { readonly version: number; readonly items: readonly unknown[] } = { version: 0, items: [] };
@@ -75,7 +78,10 @@ export class ScriptedServer implements Pick<Client, 'list' | 'watch'> {
 
   bookmark(): void {
     this.#version += 1;
-    for (const watcher of this.#watchers) send(watcher, this.#bookmark());
+    for (const watcher of this.#watchers) {
+      send(watcher, this.#bookmark(watcher.owesEnd));
+      watcher.owesEnd = false;
+    }
   }
 
   endWatches(): void {
@@ -89,6 +95,7 @@ export class ScriptedServer implements Pick<Client, 'list' | 'watch'> {
     const start = Number(options.continue ?? 0);
     this.requests.push(start === 0 ? 'list' : 'page');
     await Promise.resolve();
+    options.signal?.throwIfAborted();
     this.#answer(this.faults.shift());
     if (start === 0) this.#snapshot = { version: this.#version, items: [...this.objects.values()] };
     else if (this.#snapshot.version < this.#compacted) throw errorOf('gone');
@@ -107,7 +114,8 @@ export class ScriptedServer implements Pick<Client, 'list' | 'watch'> {
     if (sendInitialEvents && !this.canStream) throw errorOf('refused');
     if (!sendInitialEvents && Number(resourceVersion) < this.#compacted) throw errorOf('gone');
     const events = sendInitialEvents ? this.#initialEvents() : this.#eventsSince(Number(resourceVersion));
-    yield* this.#deliver({ events, isOver: false, notice: () => {} }, fault, signal);
+    const owesEnd = sendInitialEvents && this.endsContentsLate;
+    yield* this.#deliver({ events, owesEnd, isOver: false, notice: () => {} }, fault, signal);
   }
 
   #answer(fault: Fault | undefined): void {
@@ -137,14 +145,15 @@ export class ScriptedServer implements Pick<Client, 'list' | 'watch'> {
 
   #initialEvents(): WatchEvent[] {
     const added = [...this.objects.values()].map((object) => ({ type: 'ADDED' as const, object }));
-    return [...added, this.#bookmark({ 'k8s.io/initial-events-end': 'true' })];
+    return this.endsContentsLate ? added : [...added, this.#bookmark(true)];
   }
 
   #eventsSince(since: number): WatchEvent[] {
     return this.#history.filter(({ version }) => version > since).map(({ event }) => event);
   }
 
-  #bookmark(annotations: Readonly<Record<string, string>> = {}): WatchEvent {
+  #bookmark(isEndOfContents: boolean): WatchEvent {
+    const annotations = isEndOfContents ? { 'k8s.io/initial-events-end': 'true' } : {};
     return { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(this.#version), annotations } } };
   }
 
