@@ -29,7 +29,9 @@ interface Cluster {
 }
 
 async function show(signal: AbortSignal): Promise<void> {
-  const cluster = (await givenCluster()) ?? (await embeddedCluster(signal));
+  const given = await givenCluster(signal);
+  if (given) say(`using the cluster of KUBECONFIG=${process.env['KUBECONFIG']}`);
+  const cluster = given ?? (await embeddedCluster(signal));
   const kubectl = (...args: string[]) => call(cluster, args, signal);
   say('\n== A memcached, hardened as the operator will run it');
   say(await kubectl('apply', '-f', MANIFEST));
@@ -50,14 +52,25 @@ function call(
 }
 
 /** The cluster that KUBECONFIG names, if it does. */
-async function givenCluster(): Promise<Cluster | undefined> {
-  if (!process.env['KUBECONFIG']) return undefined;
-  say(`using the cluster of KUBECONFIG=${process.env['KUBECONFIG']}`);
-  if (await isInstalled('kubectl')) return { kubectl: ['kubectl'], env: {} };
-  throw new Problem(
-    'KUBECONFIG is set, but there is no kubectl on the PATH.',
-    'Install kubectl, or unset KUBECONFIG to get a cluster with one of its own.',
-  );
+async function givenCluster(signal: AbortSignal): Promise<Cluster | undefined> {
+  const given = process.env['KUBECONFIG'];
+  if (!given) return undefined;
+  if (!(await isInstalled('kubectl'))) {
+    throw new Problem(
+      'KUBECONFIG is set, but there is no kubectl on the PATH.',
+      'Install kubectl, or unset KUBECONFIG to get a cluster with one of its own.',
+    );
+  }
+  const cluster: Cluster = { kubectl: ['kubectl'], env: {} };
+  await call(cluster, ['version', '--request-timeout=15s'], signal).catch((error: unknown) => {
+    if (!(error instanceof CommandFailed)) throw error;
+    throw new Problem(
+      `The cluster of KUBECONFIG=${given} does not answer.`,
+      'See that `kubectl version` works, or unset KUBECONFIG to get a cluster of its own.',
+      { cause: error },
+    );
+  });
+  return cluster;
 }
 
 async function embeddedCluster(signal: AbortSignal): Promise<Cluster> {
@@ -113,7 +126,7 @@ async function remove(signal: AbortSignal): Promise<void> {
     say('the demo and its cluster are gone');
     return;
   }
-  const cluster = instance ? kubectlOf(instance) : await givenCluster();
+  const cluster = instance ? kubectlOf(instance) : await givenCluster(signal);
   if (!cluster) return;
   const removed = await call(cluster, ['delete', '--ignore-not-found', '-f', MANIFEST], signal);
   if (removed) say(removed);

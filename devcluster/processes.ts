@@ -1,6 +1,6 @@
 /** The long-running processes of an instance: started detached, found again by pid file and command line. */
 import { spawn } from 'node:child_process';
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processesInCgroups } from './cgroups.ts';
@@ -29,7 +29,7 @@ export interface Process {
 /** Starts the process unless it runs with exactly these arguments and files already. */
 export async function ensureRunning(instance: Instance, wanted: Process): Promise<'started' | 'running'> {
   const changed = await writeFiles(wanted.files ?? {});
-  const running = await findProcess(instance, wanted.name);
+  const running = (await findProcess(instance, wanted.name)) ?? (await adopt(instance, wanted));
   if (running?.commandLine === commandLine(wanted) && !changed) return 'running';
   if (running) await endProcess(running.pid);
   await requirePorts(instance, wanted);
@@ -98,11 +98,23 @@ async function findProcess(
   return { pid, commandLine: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') };
 }
 
+/** One that was started but not recorded, because the launcher was killed in between. */
+async function adopt(instance: Instance, wanted: Process): ReturnType<typeof findProcess> {
+  for (const pid of await processesInNamespaces(instance)) {
+    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== commandLine(wanted)) continue;
+    await writeFile(pidFile(instance, wanted.name), `${pid} ${await startTimeOf(pid)}`);
+    return findProcess(instance, wanted.name);
+  }
+  return undefined;
+}
+
 /** When the process was started, in the kernel's ticks; nothing for one that has ended. */
 async function startTimeOf(pid: number): Promise<number | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
-  if (!fields || fields[0] === 'Z' || fields[0] === 'X') return undefined; // ended, and waiting to be collected by its parent
+  if (!fields || fields[0] === 'X') return undefined;
+  // Ended, and waiting to be collected by its parent; but as long as another thread lives, its ports are in use.
+  if (fields[0] === 'Z' && (await readdir(`/proc/${pid}/task`).catch(() => [])).length <= 1) return undefined;
   return Number(fields[19]);
 }
 

@@ -103,7 +103,7 @@ function formFile(instance: Pick<Instance, 'directory'>): string {
 async function requireForm({ root, name, form }: UpOptions): Promise<void> {
   const instance = await findInstance(root, name);
   const known = instance && (await readFile(formFile(instance), 'utf8').catch(() => form));
-  if (known === undefined || known === form) return;
+  if (!known || known === form) return; // empty: a start was killed while it wrote this file, before anything ran
   throw new Problem(
     `The cluster "${name}" was started with NODE=${known}.`,
     `Use it as it is, remove it first with \`make cluster-down\`, or start another one beside it with NAME=<other name> NODE=${form}.`,
