@@ -6,8 +6,8 @@
  * the fingerprint of our fields equals that of the object that we would apply; nothing else of it has to be remembered.
  */
 import { createHash } from 'node:crypto';
+import { quantityInNano } from '../api/index.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import { quantityInNano } from './quantity.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 type Fields = { readonly [path: string]: Fields };

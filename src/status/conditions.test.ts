@@ -108,6 +108,16 @@ test.each<[string, Observation, string[]]>([
       'Ready=False/RolloutStuck',
     ],
   ],
+  [
+    'a new pod that cannot start, while the old ones serve',
+    observation({ pods: [{ name: 'new', problem: 'image "x" cannot be pulled' }] }, { total: 4, updated: 1 }),
+    [
+      'Available=True/DeploymentAvailable',
+      'Progressing=True/DeploymentProgressing',
+      'Degraded=True/RolloutStuck',
+      'Ready=False/RolloutStuck',
+    ],
+  ],
 ])('%s', (_, seen, expected) => {
   expect(told(seen)).toEqual(expected);
 });

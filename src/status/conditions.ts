@@ -54,8 +54,11 @@ function degradedVerdict(seen: Observation): Verdict {
     if (messages.length > 0) return yes(type, reason, messages.join('; '));
   }
   const state = `${readyCount(seen.deployment, seen.replicas)}${causes(seen)}`;
-  if (seen.deployment?.deadlineExceeded) return yes(type, 'RolloutStuck', `The rollout is stuck: ${state}`);
-  if ((seen.deployment?.ready ?? 0) < seen.replicas) return yes(type, 'ReplicasNotReady', capitalised(state));
+  const isShort = (seen.deployment?.ready ?? 0) < seen.replicas;
+  if (seen.deployment?.deadlineExceeded || (!isShort && !isComplete(seen) && hasProblem(seen))) {
+    return yes(type, 'RolloutStuck', `The rollout is stuck: ${state}`);
+  }
+  if (isShort) return yes(type, 'ReplicasNotReady', capitalised(state));
   return no(type, 'AllReplicasReady', 'All replicas are ready');
 }
 
@@ -73,6 +76,11 @@ function isComplete({ isCarriedOut, deployment, replicas }: Observation): boolea
   const { generation, observedGeneration, total, updated, available, wanted } = deployment;
   const counts = [wanted, total, updated, available];
   return observedGeneration >= generation && counts.every((count) => count === replicas);
+}
+
+/** A new pod that cannot serve holds up the rollout, however well the old ones do. */
+function hasProblem({ pods }: Observation): boolean {
+  return pods.some(({ problem }) => problem !== undefined);
 }
 
 function causes({ pods, deployment }: Observation): string {

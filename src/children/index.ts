@@ -1,0 +1,20 @@
+/** The children of a Memcached, in the order in which they are applied. */
+import type { DefaultedMemcached } from '../api/index.ts';
+import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
+import { deploymentFor, deploymentKind } from './deployment.ts';
+import { serviceFor, serviceKind } from './service.ts';
+
+export { deploymentKind } from './deployment.ts';
+export { MANAGED_BY, MANAGED_SELECTOR, podSelector } from './identity.ts';
+
+/** A kind of child, and how it is made; nothing where the Memcached wants none. */
+export interface Child {
+  readonly kind: Kind;
+  readonly build: (memcached: DefaultedMemcached) => KubernetesObject | undefined;
+}
+
+/** Watches, differences and permissions all follow from this table. */
+export const children: readonly Child[] = [
+  { kind: deploymentKind, build: deploymentFor },
+  { kind: serviceKind, build: serviceFor },
+];

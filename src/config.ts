@@ -1,0 +1,122 @@
+/** Flags and environment, read once into what the operator is told to do. */
+import { parseArgs } from 'node:util';
+
+export interface Config {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** Empty: all of them. */
+  readonly watchNamespaces: readonly string[];
+  readonly defaultImage?: string;
+  readonly defaultExporterImage?: string;
+  readonly concurrency: number;
+  readonly logLevel: LogLevel;
+  readonly healthAddress: Address;
+}
+
+export interface Address {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const HELP = `memcached-operator: makes Memcached resources true, and keeps them so.
+
+Usage: memcached-operator [flags]
+
+Which cluster:
+  --kubeconfig <file>           kubeconfig (default: KUBECONFIG, the cluster that it runs in, or ~/.kube/config)
+  --context <name>              context of the kubeconfig (default: its current one)
+  --watch-namespaces <a,b,…>    only look at these namespaces (default: all)
+
+What it does:
+  --default-image <image>           image of memcached where a resource names none
+                                    (default: RELATED_IMAGE_MEMCACHED, or memcached:1.6)
+  --default-exporter-image <image>  image of the metrics exporter where a resource names none
+                                    (default: RELATED_IMAGE_MEMCACHED_EXPORTER, or prom/memcached-exporter:v0.15.4)
+  --concurrency <n>                 how many resources are looked at at once (default: 16)
+
+How it runs:
+  --health-probe-bind-address <[host]:port>  where /healthz and /readyz answer (default: :8081)
+  --log-level <level>                        ${LOG_LEVELS.join(', ')} (default: info)
+  --version                                  prints the version
+  --help                                     prints this text
+`;
+
+/** A flag that cannot be understood. The message says which, and what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What to do: run with this configuration, or only print something. */
+export function readConfig(args: readonly string[], env: Environment): Config | 'help' | 'version' {
+  const flags = parse(args);
+  if (flags.help) return 'help';
+  if (flags.version) return 'version';
+  const defaultImage = flags['default-image'] ?? env['RELATED_IMAGE_MEMCACHED'];
+  const defaultExporterImage = flags['default-exporter-image'] ?? env['RELATED_IMAGE_MEMCACHED_EXPORTER'];
+  return Object.freeze({
+    ...(flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }),
+    ...(flags.context !== undefined && { context: flags.context }),
+    watchNamespaces: namespaces(flags['watch-namespaces'] ?? ''),
+    ...(defaultImage && { defaultImage }),
+    ...(defaultExporterImage && { defaultExporterImage }),
+    concurrency: wholeNumber('--concurrency', flags.concurrency, 1, 1000),
+    logLevel: level(flags['log-level']),
+    healthAddress: address('--health-probe-bind-address', flags['health-probe-bind-address']),
+  });
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        kubeconfig: { type: 'string' },
+        context: { type: 'string' },
+        'watch-namespaces': { type: 'string' },
+        'default-image': { type: 'string' },
+        'default-exporter-image': { type: 'string' },
+        concurrency: { type: 'string', default: '16' },
+        'health-probe-bind-address': { type: 'string', default: ':8081' },
+        'log-level': { type: 'string', default: 'info' },
+        version: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new ConfigError(`${error instanceof Error ? error.message : String(error)} See --help.`);
+  }
+}
+
+function namespaces(text: string): string[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  const bad = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
+  if (bad !== undefined) throw new ConfigError(`--watch-namespaces: "${bad}" cannot be the name of a namespace.`);
+  return [...new Set(names)];
+}
+
+function level(text: string): LogLevel {
+  const found = LOG_LEVELS.find((known) => known === text);
+  if (found) return found;
+  throw new ConfigError(`--log-level: "${text}" is none of ${LOG_LEVELS.join(', ')}.`);
+}
+
+function wholeNumber(flag: string, text: string, least: number, most: number): number {
+  const number = Number(text);
+  if (text.trim() !== '' && Number.isInteger(number) && number >= least && number <= most) return number;
+  throw new ConfigError(`${flag}: "${text}" is not a whole number from ${least} to ${most}.`);
+}
+
+function address(flag: string, text: string): Address {
+  const colon = text.lastIndexOf(':');
+  const host = text.slice(0, Math.max(colon, 0)).replace(/^\[(.*)\]$/, '$1');
+  const port = colon < 0 ? '' : text.slice(colon + 1);
+  return { host: host === '' ? undefined : host, port: wholeNumber(`${flag} (port)`, port, 0, 65_535) };
+}

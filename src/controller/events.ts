@@ -1,0 +1,65 @@
+/** Tells in events what the operator has done to a Memcached. */
+import { randomBytes } from 'node:crypto';
+import type { Memcached } from '../api/index.ts';
+import { MANAGED_BY } from '../children/index.ts';
+import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
+import type { Client } from '../runtime/client/index.ts';
+import type { Log } from '../runtime/log.ts';
+
+export const eventKind: Kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events', namespaced: true };
+
+const LONGEST_NOTE = 1024;
+
+export interface Happening {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly note: string;
+  /** What the operator was doing. */
+  readonly action: string;
+}
+
+/** Records a happening. An event that is lost is logged and changes nothing else. */
+export type RecordEvent = (memcached: Memcached, happening: Happening) => void;
+
+export function eventRecorder(
+  client: Pick<Client, 'create'>,
+  log: Log,
+  instance: string,
+  now: () => Date,
+): RecordEvent {
+  return (memcached, happening) => {
+    const event = eventFor(memcached, happening, instance, now());
+    client.create(eventKind, event).catch((error: unknown) => {
+      const { namespace, name } = memcached.metadata;
+      log.info('event lost', { namespace, name, reason: happening.reason, error });
+    });
+  };
+}
+
+function eventFor(memcached: Memcached, happening: Happening, instance: string, now: Date): KubernetesObject {
+  const { name, namespace, uid } = memcached.metadata;
+  const { apiVersion, kind } = memcached;
+  const { note, ...rest } = happening;
+  return {
+    apiVersion: eventKind.apiVersion,
+    kind: eventKind.kind,
+    metadata: { name: `${name}.${randomBytes(8).toString('hex')}`, ...(namespace && { namespace }) },
+    ...rest,
+    note: shortened(note),
+    regarding: { apiVersion, kind, name, namespace, uid },
+    reportingController: MANAGED_BY,
+    reportingInstance: instance,
+    eventTime: now.toISOString().replace('Z', '000Z'), // the API wants microseconds
+  } as KubernetesObject;
+}
+
+/** Counted in bytes, as the API does. */
+function shortened(note: string): string {
+  const bytes = Buffer.from(note);
+  return bytes.length <= LONGEST_NOTE
+    ? note
+    : `${bytes
+        .subarray(0, LONGEST_NOTE - 8)
+        .toString('utf8')
+        .replace(/�+$/, '')}…`;
+}

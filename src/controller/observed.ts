@@ -1,0 +1,79 @@
+/** What is remembered of the objects in the cluster: the little that a reconcile reads. */
+import { memcachedKind } from '../api/index.ts';
+import { MANAGED_BY } from '../children/index.ts';
+import type { Deployment } from '../kubernetes/deployment.ts';
+import type { KubernetesObject, ObjectMeta } from '../kubernetes/object.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import type { DeploymentObservation } from '../status/observation.ts';
+import { podProblem } from '../status/pod-problem.ts';
+import { observedFingerprint } from './fingerprint.ts';
+
+type Identity = Required<Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>>;
+
+export interface ObservedChild {
+  readonly metadata: Identity;
+  /** The Memcached that it belongs to, by its labels and its owner. */
+  readonly memcached: string | undefined;
+  readonly ownerUid: string | undefined;
+  readonly isDeleting: boolean;
+  readonly fingerprint: string;
+  readonly deployment?: DeploymentObservation;
+}
+
+export interface ObservedPod {
+  readonly metadata: Identity;
+  readonly memcached: string | undefined;
+  readonly problem?: string;
+}
+
+export function observeChild(object: KubernetesObject): ObservedChild {
+  const owner = object.metadata.ownerReferences?.find(
+    ({ controller, kind, apiVersion }) =>
+      controller && kind === memcachedKind.kind && apiVersion === memcachedKind.apiVersion,
+  );
+  const name = owner?.name ?? instanceLabel(object);
+  return {
+    metadata: identityOf(object),
+    memcached: name && `${object.metadata.namespace}/${name}`,
+    ownerUid: owner?.uid,
+    isDeleting: object.metadata.deletionTimestamp !== undefined,
+    fingerprint: observedFingerprint(object, MANAGED_BY),
+    ...(object.kind === 'Deployment' && { deployment: observeDeployment(object as Deployment) }),
+  };
+}
+
+export function observePod(object: KubernetesObject): ObservedPod {
+  const problem = podProblem(object as Pod);
+  const name = instanceLabel(object);
+  return {
+    metadata: identityOf(object),
+    memcached: name && `${object.metadata.namespace}/${name}`,
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+function observeDeployment({ metadata, spec, status = {} }: Deployment): DeploymentObservation {
+  const condition = (type: string) => status.conditions?.find((found) => found.type === type);
+  const failure = condition('ReplicaFailure');
+  return {
+    generation: metadata.generation ?? 0,
+    observedGeneration: status.observedGeneration ?? 0,
+    wanted: spec.replicas ?? 1,
+    total: status.replicas ?? 0,
+    updated: status.updatedReplicas ?? 0,
+    ready: status.readyReplicas ?? 0,
+    available: status.availableReplicas ?? 0,
+    isAvailable: condition('Available')?.status === 'True',
+    deadlineExceeded: condition('Progressing')?.reason === 'ProgressDeadlineExceeded',
+    ...(failure?.status === 'True' && { replicaFailure: failure.message ?? failure.reason ?? 'no reason given' }),
+  };
+}
+
+function instanceLabel({ metadata }: KubernetesObject): string | undefined {
+  return metadata.labels?.['app.kubernetes.io/instance'];
+}
+
+function identityOf({ metadata }: KubernetesObject): Identity {
+  const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
+  return { name, namespace, uid, resourceVersion };
+}

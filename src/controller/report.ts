@@ -1,0 +1,53 @@
+/** Writes the status, when it has something new to say. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Memcached, MemcachedStatus } from '../api/index.ts';
+import { memcachedKind } from '../api/index.ts';
+import { podSelector } from '../children/index.ts';
+import { ApiError, type Client } from '../runtime/client/index.ts';
+import { conditionsOf } from '../status/conditions.ts';
+import type { Observation } from '../status/observation.ts';
+
+/** The status that follows from the observation. What others have to say in it stays. */
+export function statusOf(memcached: Memcached, seen: Observation, now: Date): MemcachedStatus {
+  const { status = {} } = memcached;
+  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
+  return {
+    ...status,
+    replicas: seen.replicas,
+    readyReplicas: seen.deployment?.ready ?? 0,
+    selector: podSelector(memcached),
+    ...(seen.isCarriedOut && { observedGeneration: seen.generation }),
+    conditions: conditionsOf(seen, status.conditions ?? [], time),
+  };
+}
+
+/** Patches the status unless it is the same. Gives the Memcached as it is then. */
+export async function report(
+  memcached: Memcached,
+  status: MemcachedStatus,
+  client: Pick<Client, 'patch'>,
+  signal: AbortSignal,
+): Promise<Memcached | undefined> {
+  if (isDeepStrictEqual(status, memcached.status)) return undefined;
+  const { name, namespace, uid } = memcached.metadata;
+  const body = [
+    { op: 'test', path: '/metadata/uid', value: uid }, // not onto another Memcached of the same name
+    { op: 'add', path: '/status', value: status },
+  ];
+  try {
+    return await client.patch<Memcached>(memcachedKind, name, namespace, {
+      type: 'json',
+      body,
+      subresource: 'status',
+      signal,
+    });
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Deleted, or deleted and made anew: nobody is left to report to. */
+function isGone(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 404 || error.status === 422);
+}

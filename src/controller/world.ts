@@ -1,0 +1,117 @@
+/** Everything that the operator knows about the cluster: what the watches tell, and what it has just written itself. */
+import { type Memcached, memcachedKind } from '../api/index.ts';
+import { children, MANAGED_SELECTOR } from '../children/index.ts';
+import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
+import { Informer } from '../runtime/cache/informer.ts';
+import type { Client } from '../runtime/client/index.ts';
+import { keyOf } from '../runtime/key.ts';
+import type { Log } from '../runtime/log.ts';
+import type { Seen } from './difference.ts';
+import { wantedFingerprint } from './fingerprint.ts';
+import { type ObservedChild, type ObservedPod, observeChild, observePod } from './observed.ts';
+import { RecentWrites } from './recent-writes.ts';
+
+export const podKind: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
+
+const BY_MEMCACHED = 'memcached';
+
+export interface WorldOptions {
+  readonly client: Pick<Client, 'list' | 'watch'>;
+  /** Only this namespace; all of them otherwise. */
+  readonly namespace?: string;
+  readonly log: Log;
+}
+
+export class World {
+  readonly memcacheds: Informer<Memcached & { readonly metadata: { readonly name: string } }>;
+  readonly children: ReadonlyMap<Kind, Informer<ObservedChild>>;
+  readonly pods: Informer<ObservedPod>;
+  readonly #writtenMemcacheds = new RecentWrites<Memcached>();
+  readonly #writtenChildren = new RecentWrites<ObservedChild>();
+  /** Wanted fingerprints that the server is known to store as others, by uid. */
+  readonly #rewrites = new Map<string, { readonly wanted: string; readonly observed: string }>();
+
+  constructor({ client, namespace, log }: WorldOptions) {
+    const scope = { client, log, ...(namespace !== undefined && { namespace }) };
+    const ours = { ...scope, labelSelector: MANAGED_SELECTOR };
+    this.memcacheds = new Informer({ ...scope, kind: memcachedKind, project: withoutManagedFields });
+    this.children = new Map(
+      children.map(({ kind }) => [kind, new Informer({ ...ours, kind, project: observeChild })] as const),
+    );
+    this.pods = new Informer({
+      ...ours,
+      kind: podKind,
+      project: observePod,
+      indexes: { [BY_MEMCACHED]: (pod) => (pod.memcached === undefined ? [] : [pod.memcached]) },
+    });
+    this.memcacheds.onChange((change) =>
+      this.#writtenMemcacheds.seen(keyOf((change.new ?? change.old) as Memcached), change.new),
+    );
+    for (const [kind, informer] of this.children) {
+      informer.onChange((change) => {
+        const child = (change.new ?? change.old) as ObservedChild;
+        this.#writtenChildren.seen(childKey(kind, keyOf(child)), change.new);
+        if (!change.new) this.#rewrites.delete(child.metadata.uid);
+      });
+    }
+  }
+
+  memcached(key: string): Memcached | undefined {
+    return this.#writtenMemcacheds.newest(key, this.memcacheds.get(key));
+  }
+
+  child(kind: Kind, key: string): ObservedChild | undefined {
+    return this.#writtenChildren.newest(childKey(kind, key), this.children.get(kind)?.get(key));
+  }
+
+  podsOf(key: string): readonly ObservedPod[] {
+    return this.pods.byIndex(BY_MEMCACHED, key);
+  }
+
+  /** The children of one Memcached, which all have its name. */
+  seen(key: string): Seen {
+    return {
+      child: (kind) => this.child(kind, key),
+      isKnownRewrite: (uid, wanted, observed) => {
+        const known = this.#rewrites.get(uid);
+        return known?.wanted === wanted && known.observed === observed;
+      },
+    };
+  }
+
+  /** Does a write of a Memcached, and knows its result from then on. */
+  async writeMemcached(key: string, write: () => Promise<Memcached | undefined>): Promise<void> {
+    await this.#writtenMemcacheds.during(key, async () => {
+      const written = await write();
+      return written && withoutManagedFields(written);
+    });
+  }
+
+  /** Does a write of a child, and knows its result from then on. */
+  async writeChild(
+    kind: Kind,
+    key: string,
+    desired: KubernetesObject,
+    write: () => Promise<KubernetesObject | undefined>,
+  ): Promise<void> {
+    await this.#writtenChildren.during(childKey(kind, key), async () => {
+      const written = await write();
+      if (!written) return undefined;
+      const observed = observeChild(written);
+      const wanted = wantedFingerprint(desired);
+      // Should the server store something of it in other words, then we do not repeat ourselves.
+      if (observed.fingerprint !== wanted)
+        this.#rewrites.set(observed.metadata.uid, { wanted, observed: observed.fingerprint });
+      return observed;
+    });
+  }
+}
+
+function childKey(kind: Kind, key: string): string {
+  return `${kind.kind}/${key}`;
+}
+
+function withoutManagedFields(object: KubernetesObject): Memcached {
+  const { managedFields: _, ...metadata } = object.metadata as typeof object.metadata & { managedFields?: unknown };
+  return { ...(object as Memcached), metadata };
+}

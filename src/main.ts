@@ -1,0 +1,111 @@
+/** The operator: everything is wired here, and only here is the process touched. */
+import { homedir, hostname } from 'node:os';
+import { pino } from 'pino';
+import { type Config, ConfigError, HELP, readConfig } from './config.ts';
+import { eventRecorder } from './controller/events.ts';
+import { reconcile } from './controller/reconcile.ts';
+import { watch } from './controller/watches.ts';
+import { World } from './controller/world.ts';
+import { type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
+import { runWorkers } from './runtime/controller.ts';
+import { serveHealth } from './runtime/health.ts';
+import { partsOf } from './runtime/key.ts';
+import type { Log } from './runtime/log.ts';
+import { WorkQueue } from './runtime/queue/work-queue.ts';
+
+const VERSION = '0.1.0';
+
+async function main(): Promise<void> {
+  const config = readConfig(process.argv.slice(2), process.env);
+  if (config === 'help') return void process.stdout.write(HELP);
+  if (config === 'version')
+    return void process.stdout.write(`memcached-operator ${VERSION}, Node ${process.version}\n`);
+  const log = logger(config);
+  const access = await findAccess({ ...config, env: process.env, home: homedir() });
+  const client = createClient({ access, userAgent: `memcached-operator/${VERSION}` });
+  try {
+    await run(config, client, log, stopSignal(log));
+  } finally {
+    await client.close();
+  }
+}
+
+/** From the first watch to the last reconcile. */
+async function run(config: Config, client: Client, log: Log, signal: AbortSignal): Promise<void> {
+  const worlds = worldsOf(config, client, log);
+  const informers = [...worlds.values()].flatMap((world) => [world.memcacheds, ...world.children.values(), world.pods]);
+  const health = await serveHealth({
+    ...config.healthAddress,
+    missing: () => informers.find((informer) => !informer.hasSynced())?.kind.kind,
+  });
+  const watching = informers.map((informer) => informer.run(signal));
+  await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(signal)]);
+  log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
+
+  const queue = new WorkQueue();
+  for (const world of worlds.values()) watch(world, queue);
+  const recordEvent = eventRecorder(client, log, hostname(), () => new Date());
+  const defaults = {
+    ...(config.defaultImage !== undefined && { image: config.defaultImage }),
+    ...(config.defaultExporterImage !== undefined && { exporterImage: config.defaultExporterImage }),
+  };
+  await runWorkers({
+    controller: 'memcached',
+    queue,
+    concurrency: config.concurrency,
+    log,
+    signal,
+    async reconcile(key, context) {
+      const world = worlds.get(partsOf(key).namespace ?? '') ?? worlds.get(EVERYWHERE);
+      return world && reconcile(key, { world, client, recordEvent, defaults, now: () => new Date() }, context);
+    },
+  });
+  await Promise.all(watching);
+  health.close();
+  log.info('stopped');
+}
+
+const EVERYWHERE = '*';
+
+/** One for each namespace that is watched, or one for all. */
+function worldsOf({ watchNamespaces }: Config, client: Client, log: Log): Map<string, World> {
+  if (watchNamespaces.length === 0) return new Map([[EVERYWHERE, new World({ client, log })]]);
+  return new Map(watchNamespaces.map((namespace) => [namespace, new World({ client, log, namespace })]));
+}
+
+function logger({ logLevel }: Config): Log {
+  const logs = pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' });
+  return {
+    debug: (message, fields = {}) => logs.debug(fields, message),
+    info: (message, fields = {}) => logs.info(fields, message),
+    error: (message, fields = {}) => logs.error(fields, message),
+  };
+}
+
+/** SIGTERM and SIGINT stop it in order; a second one does not wait. */
+function stopSignal(log: Log): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(1);
+      log.info('stopping', { signal: name });
+      stop.abort();
+    });
+  }
+  return stop.signal;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof ConfigError || error instanceof ConfigurationError)) throw error;
+  process.stderr.write(`memcached-operator: ${error.message}\n`);
+  process.exitCode = 2;
+}
