@@ -56,9 +56,26 @@ cluster: $(INSTALLED) ## Start or heal it. NODE=real|none|fake NAME=… FAKE_NOD
 cluster-down: $(INSTALLED) ## Stop it and remove every trace of it. NAME=…
 	@node devcluster/main.ts down --name '$(NAME)'
 
-##@ To come with the operator itself
+##@ The operator (on $KUBECONFIG, or the embedded cluster)
 
-TO_COME := install run deploy undeploy generate manifests docker-build docker-push bundle bundle-build bundle-push bench
+CLUSTER_KUBECONFIG = $(or $(KUBECONFIG),$(CURDIR)/.devcluster/kubeconfig)
+KUBECTL = $$(command -v kubectl || echo $(CURDIR)/.devcluster/kubectl)
+
+.PHONY: install
+install: $(INSTALLED) ## Install the CRD
+	@$(KUBECTL) --kubeconfig '$(CLUSTER_KUBECONFIG)' apply --server-side -f config/crd/
+
+.PHONY: run
+run: install ## Run the operator on this machine, without webhooks. ARGS='--log-level debug'
+	@exec node src/main.ts --kubeconfig '$(CLUSTER_KUBECONFIG)' $(ARGS)
+
+.PHONY: generate manifests
+generate manifests: $(INSTALLED) ## Write what is made from the code: CRD, permissions, API reference
+	@node src/generate/main.ts
+
+##@ To come
+
+TO_COME := deploy undeploy docker-build docker-push bundle bundle-build bundle-push bench
 .PHONY: $(TO_COME)
 $(TO_COME): ## Each of them says so, and fails
 	@echo "make $@: not there yet; ARCHITECTURE.md says what exists today." >&2; exit 2

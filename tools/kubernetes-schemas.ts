@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
 
-const FILE = path.resolve(import.meta.dirname, '../src/api/generate/kubernetes-schemas.yaml');
+const FILE = path.resolve(import.meta.dirname, '../src/generate/kubernetes-schemas.yaml');
 
 /** Where the apiserver describes each type. */
 const WANTED: Readonly<Record<string, readonly string[]>> = {

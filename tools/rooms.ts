@@ -11,6 +11,7 @@ export const operator = [
   'controller',
   'webhooks',
   'config',
+  'generate',
   'main',
 ] as const;
 
@@ -26,6 +27,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   controller: ['kubernetes', 'api', 'children', 'status', 'memcached', 'runtime'],
   webhooks: ['api', 'kubernetes', 'runtime'],
   config: [],
+  generate: ['kubernetes', 'api', 'children', 'controller'],
   main: operator,
 
   // beside src/

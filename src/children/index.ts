@@ -10,11 +10,13 @@ export { MANAGED_BY, MANAGED_SELECTOR, podSelector } from './identity.ts';
 /** A kind of child, and how it is made; nothing where the Memcached wants none. */
 export interface Child {
   readonly kind: Kind;
+  /** Whether a Memcached may do without it. */
+  readonly isOptional: boolean;
   readonly build: (memcached: DefaultedMemcached) => KubernetesObject | undefined;
 }
 
 /** Watches, differences and permissions all follow from this table. */
 export const children: readonly Child[] = [
-  { kind: deploymentKind, build: deploymentFor },
-  { kind: serviceKind, build: serviceFor },
+  { kind: deploymentKind, isOptional: false, build: deploymentFor },
+  { kind: serviceKind, isOptional: false, build: serviceFor },
 ];

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
-import { generatedFiles } from '../../src/api/generate/files.ts';
+import { generatedFiles } from '../../src/generate/files.ts';
 import { specSchema } from '../../src/api/schema/spec.ts';
 import { describeErrors } from '../../src/api/validation/field-error.ts';
 import { structureErrors } from '../../src/api/validation/structure.ts';
@@ -233,7 +233,7 @@ describe('generated files', () => {
   test('the generator leaves them as they are', async () => {
     const read = () => Promise.all(generatedFiles().map(({ name }) => readFile(path.join(ROOT, name), 'utf8')));
     const before = await read();
-    await run(process.execPath, ['src/api/generate/main.ts'], { cwd: ROOT });
+    await run(process.execPath, ['src/generate/main.ts'], { cwd: ROOT });
     expect(await read()).toEqual(before);
   });
 
@@ -244,7 +244,7 @@ describe('generated files', () => {
     await run(process.execPath, ['tools/kubernetes-schemas.ts', kubectl, kubeconfigOf(cluster.instance), file], {
       cwd: ROOT,
     });
-    const committed = await readFile(path.join(ROOT, 'src/api/generate/kubernetes-schemas.yaml'), 'utf8');
+    const committed = await readFile(path.join(ROOT, 'src/generate/kubernetes-schemas.yaml'), 'utf8');
     expect(await readFile(file, 'utf8')).toBe(committed);
     await rm(directory, { recursive: true });
   });

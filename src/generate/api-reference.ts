@@ -1,8 +1,8 @@
 /** The page of the documentation that lists every field, made from the schema. */
-import { GROUP, memcachedKind, VERSION } from '../memcached.ts';
-import type { Schema } from '../schema/json-schema.ts';
-import { specSchema } from '../schema/spec.ts';
-import { statusSchema } from '../schema/status.ts';
+import { GROUP, memcachedKind, VERSION } from '../api/memcached.ts';
+import type { Schema } from '../api/schema/json-schema.ts';
+import { specSchema } from '../api/schema/spec.ts';
+import { statusSchema } from '../api/schema/status.ts';
 import { DESCRIPTION } from './crd.ts';
 
 /** Where Kubernetes documents its own types. */

@@ -7,8 +7,8 @@ import { generatedFiles } from './files.ts';
 const files = generatedFiles();
 
 test.for(files)('$name is up to date', ({ name, text }) => {
-  const file = path.resolve(import.meta.dirname, '../../..', name);
-  expect(readFileSync(file, 'utf8'), 'run `node src/api/generate/main.ts`').toBe(text);
+  const file = path.resolve(import.meta.dirname, '../..', name);
+  expect(readFileSync(file, 'utf8'), 'run `node src/generate/main.ts`').toBe(text);
 });
 
 test('every field has a description', () => {

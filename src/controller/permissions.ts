@@ -1,0 +1,35 @@
+/** What the operator must be allowed to do, derived from what it does. */
+import { memcachedKind } from '../api/index.ts';
+import { children } from '../children/index.ts';
+import type { Kind } from '../kubernetes/object.ts';
+import { eventKind } from './events.ts';
+import { podKind } from './world.ts';
+
+/** A rule of a Role or ClusterRole. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** Everything that a watch needs; list is for servers that cannot stream what exists. */
+const WATCHED = ['list', 'watch'];
+/** A server-side apply counts as both create and patch; get tells whose an object is that is in the way. */
+const APPLIED = [...WATCHED, 'get', 'create', 'patch'];
+
+export function permissions(): PolicyRule[] {
+  return [
+    rule(memcachedKind, WATCHED),
+    rule(memcachedKind, ['patch'], 'status'),
+    rule(memcachedKind, ['update'], 'finalizers'), // to be named as the owner that blocks a deletion
+    ...children.map(({ kind, isOptional }) => rule(kind, isOptional ? [...APPLIED, 'delete'] : APPLIED)),
+    rule(podKind, WATCHED),
+    rule(eventKind, ['create']),
+  ];
+}
+
+function rule({ apiVersion, plural }: Kind, verbs: readonly string[], subresource?: string): PolicyRule {
+  const [group = '', version] = apiVersion.split('/');
+  const resource = subresource === undefined ? plural : `${plural}/${subresource}`;
+  return { apiGroups: [version === undefined ? '' : group], resources: [resource], verbs };
+}
