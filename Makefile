@@ -17,7 +17,7 @@ CLUSTER_FLAGS = --name '$(NAME)' --node '$(NODE)' --fake-nodes '$(FAKE_NODES)' $
 ##@ Start here
 
 .PHONY: demo
-demo: $(INSTALLED) ## Show memcached on a real Kubernetes: builds and starts all it needs, or uses $KUBECONFIG
+demo: $(INSTALLED) ## Show the operator on a real Kubernetes: builds and starts all it needs, or uses $$KUBECONFIG
 	@node demo/main.ts up
 
 .PHONY: demo-down

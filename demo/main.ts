@@ -1,4 +1,6 @@
-/** The demo: a real cluster, a memcached in it, and its answer. */
+/** The demo: a real cluster, the operator, a Memcached that it makes true, and what the server answers. */
+import { createHash } from 'node:crypto';
+import { stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import { CommandFailed, run, WITHOUT_PROXY } from '../devcluster/command.ts';
@@ -8,22 +10,33 @@ import { isInstalled } from '../devcluster/host.ts';
 import { findInstance, kubeconfigOf } from '../devcluster/instance.ts';
 import { withPortForward } from '../devcluster/port-forward.ts';
 import { Problem } from '../devcluster/problem.ts';
-import { programPath } from '../devcluster/programs.ts';
 import { up } from '../devcluster/up.ts';
+import { logOf, startOperator, stopOperator } from './operator.ts';
 
 const HELP = `Usage: node demo/main.ts up | down
 
-  up     show memcached on a real Kubernetes: the embedded one, or, when KUBECONFIG is set, that one
+  up     show the operator on a real Kubernetes: the embedded one, or, when KUBECONFIG is set, that one
   down   remove every trace of it
 `;
 
 const ROOT = path.dirname(import.meta.dirname);
-const MANIFEST = path.join(import.meta.dirname, 'memcached.yaml');
+const CRD = path.join(ROOT, 'config/crd');
+const NAMESPACE = path.join(import.meta.dirname, 'namespace.yaml');
+const EXAMPLE = path.join(ROOT, 'examples/basic-cache.yaml');
+/** Apart for every cluster, so that one demo does not touch another. */
+const OPERATOR = { root: ROOT, directory: path.join(ROOT, `.demo${suffixOf(process.env['KUBECONFIG'])}`) };
+/** Tells that the CRD came with the demo; otherwise others may have Memcacheds, which would go with it. */
+const OWN_CRD = path.join(OPERATOR.directory, 'crd');
 const CLUSTER = 'default';
 const IN_DEMO = ['--namespace', 'memcached-demo'];
 
+function suffixOf(kubeconfig = ''): string {
+  return kubeconfig === '' ? '' : `-${createHash('sha256').update(kubeconfig).digest('hex').slice(0, 8)}`;
+}
+
 /** How kubectl is called on the cluster of the demo. */
 interface Cluster {
+  readonly kubeconfig: string;
   readonly kubectl: readonly [program: string, ...args: string[]];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -33,13 +46,20 @@ async function show(signal: AbortSignal): Promise<void> {
   if (given) say(`using the cluster of KUBECONFIG=${process.env['KUBECONFIG']}`);
   const cluster = given ?? (await embeddedCluster(signal));
   const kubectl = (...args: string[]) => call(cluster, args, signal);
-  say('\n== A memcached, hardened as the operator will run it');
-  say(await kubectl('apply', '-f', MANIFEST));
+  say('\n== The operator, running on this machine');
+  const isCrdOurs = (await ownsCrd()) || (await kubectl('get', '-f', CRD, '--ignore-not-found')) === '';
+  say(await kubectl('apply', '--server-side', '-f', CRD));
+  await startOperator(OPERATOR, cluster.kubeconfig, signal);
+  if (isCrdOurs) await writeFile(OWN_CRD, '');
+  say(`in control; its log: ${path.relative(process.cwd(), logOf(OPERATOR))}`);
+  say(`\n== A Memcached: ${path.relative(process.cwd(), EXAMPLE)}`);
+  await kubectl('apply', '-f', NAMESPACE);
+  say(await kubectl(...IN_DEMO, 'apply', '-f', EXAMPLE));
   await untilReady(kubectl);
-  say(await kubectl(...IN_DEMO, 'get', 'pods', '-o', 'wide'));
-  say('== What it answers to "version"');
-  say(await askVersion(cluster, signal));
-  say(`\nLook around:  ${cluster.kubectl.join(' ')} ${IN_DEMO.join(' ')} get all`);
+  say(await kubectl(...IN_DEMO, 'get', 'memcacheds,deployments,services,pods', '-o', 'wide'));
+  say('\n== What the server answers');
+  for (const line of await converse(cluster, signal)) say(line);
+  say(`\nLook around:  ${cluster.kubectl.join(' ')} ${IN_DEMO.join(' ')} get mc -o yaml`);
   say('Remove it:    make demo-down');
 }
 
@@ -61,7 +81,7 @@ async function givenCluster(signal: AbortSignal): Promise<Cluster | undefined> {
       'Install kubectl, or unset KUBECONFIG to get a cluster with one of its own.',
     );
   }
-  const cluster: Cluster = { kubectl: ['kubectl'], env: {} };
+  const cluster: Cluster = { kubeconfig: given, kubectl: ['kubectl'], env: {} };
   await call(cluster, ['version', '--request-timeout=15s'], signal).catch((error: unknown) => {
     if (!(error instanceof CommandFailed)) throw error;
     throw new Problem(
@@ -83,27 +103,41 @@ async function embeddedCluster(signal: AbortSignal): Promise<Cluster> {
 
 function kubectlOf(instance: { readonly directory: string }): Cluster {
   const kubeconfig = path.relative(process.cwd(), kubeconfigOf(instance));
-  return { kubectl: [programPath('kubectl'), '--kubeconfig', kubeconfig], env: WITHOUT_PROXY };
+  const kubectl = path.join(path.dirname(kubeconfig), 'kubectl');
+  return { kubeconfig, kubectl: [kubectl, '--kubeconfig', kubeconfig], env: WITHOUT_PROXY };
 }
 
 async function untilReady(kubectl: (...args: string[]) => Promise<string>): Promise<void> {
   try {
-    await kubectl(...IN_DEMO, 'wait', '--for=condition=Ready', 'pod/memcached', '--timeout=180s');
+    await kubectl(...IN_DEMO, 'wait', '--for=condition=Ready', 'mc/basic-cache', '--timeout=180s');
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error;
-    say(await kubectl(...IN_DEMO, 'describe', 'pod', 'memcached'));
+    say(await kubectl(...IN_DEMO, 'describe', 'mc', 'basic-cache'));
     throw new Problem(
-      'The memcached pod did not become ready.',
-      'Its description above tells why; on a cluster of your own, see that it can pull memcached:1.6.',
+      'The Memcached did not become ready.',
+      'Its conditions above tell why; on a cluster of your own, see that it can pull memcached:1.6.',
       { cause: error },
     );
   }
 }
 
 /** Through a port of this machine, so that it works on every cluster. */
-function askVersion({ kubectl, env }: Cluster, signal: AbortSignal): Promise<string> {
-  const options = { kubectl: [...kubectl, ...IN_DEMO], target: 'pod/memcached', port: 11211, env, signal } as const;
-  return withPortForward(options, (port) => firstAnswer(port, 'version\r\n'));
+function converse({ kubectl, env }: Cluster, signal: AbortSignal): Promise<string[]> {
+  const target = 'deployment/basic-cache';
+  const options = { kubectl: [...kubectl, ...IN_DEMO], target, port: 11211, env, signal } as const;
+  return withPortForward(options, async (port) => {
+    const questions = ['version\r\n', 'set greeting 0 60 5\r\nhello\r\n', 'get greeting\r\n'];
+    const lines: string[] = [];
+    for (const question of questions) {
+      const answer = await firstAnswer(port, question);
+      lines.push(`${readable(question).padEnd(32)}→ ${readable(answer)}`);
+    }
+    return lines;
+  });
+}
+
+function readable(text: string): string {
+  return text.trim().replaceAll('\r\n', ' ⏎ ');
 }
 
 function firstAnswer(port: number, question: string): Promise<string> {
@@ -113,13 +147,22 @@ function firstAnswer(port: number, question: string): Promise<string> {
     socket.once('error', reject);
     socket.once('close', () => reject(new Error('memcached closed the connection without an answer')));
     socket.once('data', (data) => {
-      resolve(data.toString('latin1').trim());
+      resolve(data.toString('latin1'));
       socket.destroy();
     });
   });
 }
 
+function ownsCrd(): Promise<boolean> {
+  return stat(OWN_CRD).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function remove(signal: AbortSignal): Promise<void> {
+  const isCrdOurs = await ownsCrd();
+  await stopOperator(OPERATOR);
   const instance = process.env['KUBECONFIG'] ? undefined : await findInstance(ROOT, CLUSTER);
   if (instance?.startedBy === 'demo') {
     await down(ROOT, CLUSTER, { signal });
@@ -128,7 +171,8 @@ async function remove(signal: AbortSignal): Promise<void> {
   }
   const cluster = instance ? kubectlOf(instance) : await givenCluster(signal);
   if (!cluster) return;
-  const removed = await call(cluster, ['delete', '--ignore-not-found', '-f', MANIFEST], signal);
+  const manifests = isCrdOurs ? ['-f', NAMESPACE, '-f', CRD] : ['-f', NAMESPACE];
+  const removed = await call(cluster, ['delete', '--ignore-not-found', ...manifests], signal);
   if (removed) say(removed);
   if (instance) say('the cluster stays, because it was there before the demo: make cluster-down removes it');
 }
