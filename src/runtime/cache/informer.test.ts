@@ -125,7 +125,7 @@ test('a watch that the server ends goes on where it was, at once, then with care
   server.endWatches();
   await turn();
   expect(server.requests).toEqual(['watch']);
-  await started.pass(500);
+  await started.pass(250);
   expect(server.requests).toEqual(['watch', 'watch']);
   await started.pass(10_000); // long enough to be well again
   server.endWatches();
@@ -133,15 +133,15 @@ test('a watch that the server ends goes on where it was, at once, then with care
   expect(server.requests).toEqual(['watch', 'watch', 'watch']);
 });
 
-test('a watch that was well after a failure is as good as the first', async () => {
+test('a watch that was well makes earlier failures forgotten', async () => {
   const server = serverWith('a');
-  server.faults.push({ how: 'lost', after: 0 });
+  for (const after of [0, 0, 0, 3]) server.faults.push({ how: 'lost', after });
   const started = start(server);
+  for (const wait of [250, 500, 1000, 10_000]) await started.pass(wait);
+  expect(server.requests).toEqual(['stream', 'stream', 'stream', 'stream']);
+  server.put('b'); // the third event of the fourth request, its last
   await started.pass(250);
-  await started.pass(10_000);
-  server.endWatches();
-  await turn();
-  expect(server.requests).toEqual(['stream', 'stream', 'watch']);
+  expect(server.requests.slice(4)).toEqual(['watch']);
   await started.end();
 });
 
@@ -149,7 +149,9 @@ test('to be stopped is no failure', async () => {
   const server = serverWith('a', 'b', 'c');
   server.canStream = false;
   const started = start(server);
+  while (!server.requests.includes('list')) await Promise.resolve();
   await started.end();
+  expect(server.requests).toEqual(['stream', 'list']);
   expect(started.logged).toEqual([]);
 });
 
@@ -263,12 +265,23 @@ test('a kind that is uninstalled leaves nothing behind, and comes back', async (
   server.uninstall();
   await turn();
   expect(started.changes).toEqual(['-a', '-b']);
+  await started.pass(250);
   expect(started.informer.state).toBe('absent');
   server.isInstalled = true;
   server.put('a');
   await started.pass(500);
   expect(started.changes).toEqual(['-a', '-b', '+a']);
   expect(started.presence).toEqual([true, false, true]);
+});
+
+test('one answer that the kind is missing is not enough to take all objects for deleted', async () => {
+  const server = serverWith('a', 'b');
+  const started = await startSynced(server);
+  server.faults.push({ how: 'missing', after: 0 });
+  server.endWatches();
+  await started.pass(250);
+  expect(server.requests).toEqual(['watch', 'stream']);
+  expect([started.changes, started.presence]).toEqual([[], [true]]);
 });
 
 test('a handler that fails does not disturb the others', async () => {

@@ -118,7 +118,8 @@ export class Informer<Stored extends StoredObject> {
     this.#state = follow(this.#state, happening, (troubles) => backoffMs(BACKOFF, troubles, this.#random));
     const { outcome, error } = happening;
     const fields = { kind: this.kind.kind, outcome, ...this.#state };
-    if (error && this.#state.at === 'waiting') this.#options.log.error('watch failed', { ...fields, error });
+    const isTrouble = this.#state.at === 'waiting' && (outcome === 'failed' || outcome === 'refused');
+    if (isTrouble) this.#options.log.error('watch failed', { ...fields, error });
     else this.#options.log.debug('watch goes on', fields);
   }
 

@@ -82,7 +82,7 @@ function isSameVersion({ metadata: old }: StoredObject, { metadata: next }: Stor
 
 class Index<Stored> {
   readonly #valuesOf: IndexFunction<Stored>;
-  /** Most values lead to one key only, for which a set would take ten times the memory. */
+  /** Most values lead to one key only, for which a set would take 280 bytes instead of 50. */
   readonly #keys = new Map<string, string | Set<string>>();
 
   constructor(valuesOf: IndexFunction<Stored>) {

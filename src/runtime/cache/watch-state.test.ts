@@ -18,10 +18,10 @@ const backoff = (troubles: number) => 100 * 2 ** troubles;
 const shown = (state: WatchState) => ('next' in state ? `${state.at} ${state.ms} ${state.next}` : state.at);
 
 test('it begins with a streaming list', () => {
-  expect(START).toEqual({ at: 'stream', troubles: 0 });
+  expect(START).toEqual({ at: 'stream', troubles: 0, isHurried: false });
 });
 
-/** Everything that can happen, while all is well and after three troubles. */
+/** Everything that can happen, while all is well, and after three troubles in a hurry. */
 const table = `
   stream  listed    watch                 watch
   stream  ended     waiting 100 pages     waiting 800 pages
@@ -39,7 +39,7 @@ const table = `
   watch   ended     watch                 waiting 800 watch
   watch   expired   stream                waiting 800 stream
   watch   refused   stream                waiting 800 stream
-  watch   missing   absent 100 stream     absent 800 stream
+  watch   missing   waiting 100 stream    waiting 800 stream
   watch   failed    waiting 100 watch     waiting 800 watch`;
 const rows = table
   .trim()
@@ -51,40 +51,48 @@ test('the table has every place and every outcome', () => {
   expect(rows.map(([place, outcome]) => `${place} ${outcome}`)).toEqual(all);
 });
 
-test.for(rows)('%s, %s: %s, or after three troubles %s', ([at, outcome, well, troubled]) => {
+test.for(rows)('%s, %s: %s, or in trouble %s', ([at, outcome, well, troubled]) => {
   const happening = { outcome } as Happening;
-  expect(shown(follow({ at: at as Place, troubles: 0 }, happening, backoff))).toBe(well);
-  expect(shown(follow({ at: at as Place, troubles: 3 }, happening, backoff))).toBe(troubled);
+  const inTrouble: WatchState = { at: at as Place, troubles: 3, isHurried: true };
+  expect(shown(follow({ at: at as Place, troubles: 0, isHurried: false }, happening, backoff))).toBe(well);
+  expect(shown(follow(inTrouble, happening, backoff))).toBe(troubled);
   // A watch that was well for a while begins to count anew.
-  expect(shown(follow({ at: at as Place, troubles: 3 }, { ...happening, healthy: true }, backoff))).toBe(well);
+  expect(shown(follow(inTrouble, { ...happening, healthy: true }, backoff))).toBe(well);
+});
+
+test('after an outage, what the server says in good health is followed at once', () => {
+  const back: WatchState = { at: 'watch', troubles: 9, isHurried: false };
+  expect(follow(back, { outcome: 'expired' }, backoff)).toEqual({ at: 'stream', troubles: 9, isHurried: true });
+  expect(follow(back, { outcome: 'ended' }, backoff)).toEqual({ at: 'watch', troubles: 9, isHurried: true });
 });
 
 test.for(['waiting', 'absent'] as const)('after %s it goes where it wanted to go', (at) => {
   for (const next of PLACES) {
     const state: WatchState = { at, next, ms: 5, troubles: 3 };
-    expect(follow(state, { outcome: 'rested' }, backoff)).toEqual({ at: next, troubles: 3 });
-    expect(follow(state, { outcome: 'woken' }, backoff)).toEqual({ at: next, troubles: 0 });
+    expect(follow(state, { outcome: 'rested' }, backoff)).toEqual({ at: next, troubles: 3, isHurried: false });
+    expect(follow(state, { outcome: 'woken' }, backoff)).toEqual({ at: next, troubles: 0, isHurried: false });
   }
 });
 
 test('the server can ask for a longer wait, also where there would be none', () => {
   const happening: Happening = { outcome: 'failed', atLeastMs: 5000 };
-  expect(shown(follow({ at: 'watch', troubles: 0 }, happening, backoff))).toBe('waiting 5000 watch');
-  expect(shown(follow({ at: 'watch', troubles: 10 }, happening, backoff))).toBe('waiting 102400 watch');
-  expect(shown(follow({ at: 'watch', troubles: 0 }, { ...happening, outcome: 'expired' }, backoff))).toBe(
-    'waiting 5000 stream',
+  expect(shown(follow({ at: 'watch', troubles: 0, isHurried: false }, happening, backoff))).toBe('waiting 5000 watch');
+  expect(shown(follow({ at: 'watch', troubles: 10, isHurried: false }, happening, backoff))).toBe(
+    'waiting 102400 watch',
   );
+  expect(
+    shown(follow({ at: 'watch', troubles: 0, isHurried: false }, { ...happening, outcome: 'expired' }, backoff)),
+  ).toBe('waiting 5000 stream');
 });
 
 test('no circle is without a wait, but for a watch that was well', () => {
   const walk = (state: WatchState, path: readonly string[]): void => {
     if ('next' in state) return;
-    expect(path).not.toContain(`${state.at} ${state.troubles}`);
-    for (const outcome of OUTCOMES) {
-      walk(follow(state, { outcome }, backoff), [...path, `${state.at} ${state.troubles}`]);
-    }
+    const here = JSON.stringify(state);
+    expect(path).not.toContain(here);
+    for (const outcome of OUTCOMES) walk(follow(state, { outcome }, backoff), [...path, here]);
   };
-  for (const at of PLACES) walk({ at, troubles: 0 }, []);
+  for (const at of PLACES) walk({ at, troubles: 0, isHurried: false }, []);
 });
 
 const gone = new ApiError(410, { reason: 'Expired' });

@@ -1,13 +1,13 @@
 /**
  * How a watch recovers: where it is, what can happen there, and where that leads.
  *
- *             ┌──────── refused, ended ────────► pages
- *             │                                    │ listed
- *   start ─► stream ───────── listed ───────────► watch ─┐ ended: goes on where it was
- *             │ ▲ ▲                                │ │ ▲─┘
- *     missing │ │ └─────── expired, refused ───────┘ │
- *             ▼ │ rested, woken                      │
- *            absent ◄──────────── missing ───────────┘
+ *             ┌──────────── refused, ended ────────────► pages
+ *             │                                            │ listed
+ *   start ─► stream ─────────────── listed ─────────────► watch ─┐ ended: goes on where it was
+ *             │ ▲ ▲                                        │   ▲─┘
+ *     missing │ │ └────── expired, refused, missing ───────┘
+ *             ▼ │ rested, woken
+ *            absent
  *
  * Before most of these steps lies a time of `waiting`, longer with each trouble; what fails is tried again in the same place.
  */
@@ -35,14 +35,15 @@ export interface Happening {
   readonly error?: unknown;
 }
 
+/** `troubles` makes waits longer. `isHurried` after a step that should have waited, had it not been the first. */
 export type WatchState =
-  | { readonly at: Place; readonly troubles: number }
+  | { readonly at: Place; readonly troubles: number; readonly isHurried: boolean }
   | { readonly at: 'waiting' | 'absent'; readonly next: Place; readonly ms: number; readonly troubles: number };
 
-export const START: WatchState = { at: 'stream', troubles: 0 };
+export const START = { at: 'stream', troubles: 0, isHurried: false } as const satisfies WatchState;
 
-/** When the step is taken: "again" means at once, unless there was trouble since the watch was last well. */
-type When = 'now' | 'again' | 'later';
+/** When a step is taken. "once" is now, but a second time only after a wait: it answers what servers do in the best of health. */
+type When = 'now' | 'once' | 'later';
 type Step = readonly [to: Place | 'absent', when: When];
 
 /** What is not listed, goes as `failed`. */
@@ -61,10 +62,10 @@ export const steps: Readonly<Record<Place, { readonly failed: Step } & Readonly<
     failed: ['pages', 'later'],
   },
   watch: {
-    ended: ['watch', 'again'],
-    expired: ['stream', 'again'],
-    refused: ['stream', 'again'],
-    missing: ['absent', 'later'],
+    ended: ['watch', 'once'],
+    expired: ['stream', 'once'],
+    refused: ['stream', 'once'],
+    missing: ['stream', 'later'], // asked once more before it is believed, for then all objects are gone
     failed: ['watch', 'later'],
   },
 };
@@ -72,11 +73,13 @@ export const steps: Readonly<Record<Place, { readonly failed: Step } & Readonly<
 /** The state after something has happened; `backoffMs` says how long the wait is after so many troubles. */
 export function follow(state: WatchState, happening: Happening, backoffMs: (troubles: number) => number): WatchState {
   const { outcome, healthy = false, atLeastMs = 0 } = happening;
-  if ('next' in state) return { at: state.next, troubles: outcome === 'woken' ? 0 : state.troubles };
+  if ('next' in state) {
+    return { at: state.next, troubles: outcome === 'woken' ? 0 : state.troubles, isHurried: false };
+  }
   const [to, when] = steps[state.at][outcome] ?? steps[state.at].failed;
-  const troubles = healthy ? 0 : state.troubles;
-  if (to !== 'absent' && when === 'now') return { at: to, troubles };
-  if (to !== 'absent' && when === 'again' && troubles === 0 && atLeastMs === 0) return { at: to, troubles: 1 };
+  const { troubles, isHurried } = healthy ? START : state;
+  const isAtOnce = when === 'now' || (when === 'once' && !isHurried && atLeastMs === 0);
+  if (to !== 'absent' && isAtOnce) return { at: to, troubles, isHurried: isHurried || when === 'once' };
   const wait = { ms: Math.max(backoffMs(troubles), atLeastMs), troubles: troubles + 1 };
   return to === 'absent' ? { at: 'absent', next: 'stream', ...wait } : { at: 'waiting', next: to, ...wait };
 }
