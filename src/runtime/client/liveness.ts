@@ -14,24 +14,27 @@ export interface PingOptions {
 /** Calls once when a ping got no answer, nor anything else came. Returns how to stop. */
 export function watchPeer(peer: Peer, options: PingOptions, onSilence: () => void): () => void {
   let check: NodeJS.Timeout | undefined;
+  let before = 0;
   let isStopped = false;
   const stop = () => {
     isStopped = true;
     clearInterval(interval);
     clearTimeout(check);
   };
-  const judge = (before: number) => {
+  const isHeard = () => peer.bytesRead() !== before;
+  const judge = () => {
     check = undefined;
-    if (isStopped || peer.bytesRead() !== before) return;
+    if (isStopped || isHeard()) return;
     stop();
     onSilence();
   };
   const interval = setInterval(() => {
-    if (check) return;
-    const before = peer.bytesRead();
+    if (check && !isHeard()) return;
+    clearTimeout(check);
+    before = peer.bytesRead();
     peer.ping();
     // If it was ourselves who were busy, the answer waits to be read: Node does that between a timer and an immediate.
-    check = setTimeout(() => setImmediate(judge, before), options.pingTimeoutMs);
+    check = setTimeout(() => setImmediate(judge), options.pingTimeoutMs);
   }, options.pingIntervalMs);
   return stop;
 }

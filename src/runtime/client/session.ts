@@ -151,7 +151,7 @@ export class Session {
 
   destroy(loss: ConnectionLost): void {
     this.#loss ??= loss;
-    // With a code, because streams of a session that is destroyed without one look as if they had ended well.
-    if (!this.#session.destroyed) this.#session.destroy(loss, constants.NGHTTP2_CANCEL);
+    // With an error, because the streams of a session that is destroyed without one look as if they had ended well.
+    if (!this.#session.destroyed) this.#session.destroy(loss, constants.NGHTTP2_NO_ERROR);
   }
 }
