@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { example } from './example.ts';
+import { serviceFor } from './service.ts';
+
+test('is headless, and leads to the servers', () => {
+  const { metadata, spec } = serviceFor(example());
+  expect(spec).toEqual({
+    clusterIP: 'None',
+    ports: [{ name: 'memcached', port: 11211, targetPort: 'memcached', protocol: 'TCP' }],
+    selector: {
+      'app.kubernetes.io/name': 'memcached',
+      'app.kubernetes.io/instance': 'my-cache',
+      'app.kubernetes.io/managed-by': 'memcached-operator',
+    },
+  });
+  expect(metadata).not.toHaveProperty('annotations');
+});
+
+test('has the annotations that the Memcached gives it', () => {
+  const annotations = { 'example.com/a': 'b' };
+  expect(serviceFor(example({ service: { annotations } })).metadata.annotations).toEqual(annotations);
+});

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { ConfigError, HELP, readConfig } from './config.ts';
+
+test('without flags, everything has a default', () => {
+  expect(readConfig([], {})).toEqual({
+    watchNamespaces: [],
+    concurrency: 16,
+    logLevel: 'info',
+    healthAddress: { host: undefined, port: 8081 },
+  });
+});
+
+test('flags win over the environment', () => {
+  const env = { RELATED_IMAGE_MEMCACHED: 'a', RELATED_IMAGE_MEMCACHED_EXPORTER: 'b' };
+  expect(readConfig(['--default-image', 'c'], env)).toMatchObject({ defaultImage: 'c', defaultExporterImage: 'b' });
+});
+
+test('reads what it is given', () => {
+  const args = '--kubeconfig f --context c --watch-namespaces a,b,a --concurrency 4 --log-level debug'.split(' ');
+  const config = readConfig([...args, '--health-probe-bind-address', '[::1]:9000'], {});
+  expect(config).toMatchObject({
+    kubeconfig: 'f',
+    context: 'c',
+    watchNamespaces: ['a', 'b'],
+    concurrency: 4,
+    logLevel: 'debug',
+    healthAddress: { host: '::1', port: 9000 },
+  });
+});
+
+test.each([
+  [['--concurrency', '0'], '--concurrency: "0" is not a whole number from 1 to 1000.'],
+  [['--concurrency', 'many'], '--concurrency: "many" is not a whole number from 1 to 1000.'],
+  [['--log-level', 'loud'], '--log-level: "loud" is none of debug, info, error.'],
+  [['--watch-namespaces', 'a,B'], '--watch-namespaces: "B" cannot be the name of a namespace.'],
+  [['--health-probe-bind-address', 'nowhere'], '--health-probe-bind-address (port): "" is not a whole number'],
+  [['--nonsense'], 'See --help.'],
+])('%j is refused', (args, message) => {
+  expect(() => readConfig(args, {})).toThrow(ConfigError);
+  expect(() => readConfig(args, {})).toThrow(message);
+});
+
+test('--help names every flag, and --version wins over nothing else', () => {
+  expect(readConfig(['--help'], {})).toBe('help');
+  expect(readConfig(['--version'], {})).toBe('version');
+  const flags = ['kubeconfig', 'context', 'watch-namespaces', 'default-image', 'default-exporter-image', 'concurrency'];
+  for (const flag of [...flags, 'health-probe-bind-address', 'log-level', 'version', 'help']) {
+    expect(HELP).toContain(`--${flag}`);
+  }
+});
