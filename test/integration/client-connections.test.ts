@@ -199,6 +199,28 @@ test('a peer that falls silent after GOAWAY is noticed too', async ({ signal }) 
   expect(await failure(watch.next())).toMatchObject({ reason: 'silent' });
 });
 
+test('a connection that has run out is let go, though its peer does not take leave', async ({ signal }) => {
+  const { watches, onRequest } = watchable();
+  const server = await faultyServer({ onRequest });
+  const cable = await cableTo(server);
+  const closed = Promise.withResolvers<void>();
+  const client = clientOf(server, {
+    access: server.access(cable.port),
+    limits: QUICK_PINGS,
+    onConnection: ({ state }) => state === 'closed' && closed.resolve(),
+  });
+  const stop = new AbortController();
+  const watch = await begunWatch(client, stop.signal);
+  server.sessions[0]?.goaway(0);
+  watches[0]?.write(line(2));
+  await watch.next();
+  cable.freeze();
+  stop.abort();
+  expect(await watch.next()).toMatchObject({ done: true });
+  await closed.promise;
+  signal.throwIfAborted();
+});
+
 test('an idle connection that answers pings is kept', async ({ signal }) => {
   const { watches, onRequest } = watchable();
   const server = await faultyServer({ onRequest });

@@ -118,3 +118,8 @@ function asText(value: unknown): string | undefined {
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The content of a field whose name ends in -data. */
+export function decoded(data: string): string {
+  return Buffer.from(data, 'base64').toString('utf8');
+}

@@ -1,10 +1,9 @@
 /** Access to the API as kubectl has it: by kubeconfig files. */
 import path from 'node:path';
 import { type Access, type Environment, realSurroundings, type Surroundings } from './access.ts';
-import { type Credential, type Credentials, fileCredentials, fixedCredentials } from './credentials.ts';
 import { ConfigurationError } from './errors.ts';
-import { execCredentials } from './exec-plugin.ts';
-import { type Cluster, readKubeconfigs, type User } from './kubeconfig-files.ts';
+import { type Cluster, decoded, readKubeconfigs } from './kubeconfig-files.ts';
+import { credentialsOf, impersonation } from './kubeconfig-user.ts';
 
 export interface KubeconfigOptions {
   /** In the order of their weight. */
@@ -36,7 +35,7 @@ export async function kubeconfigAccess(options: KubeconfigOptions): Promise<Acce
     insecure: cluster['insecure-skip-tls-verify'] ?? false,
     serverName: cluster['tls-server-name'] || undefined,
     headers: impersonation(user),
-    credentials: credentialsOf(user, { cluster, env, surroundings }),
+    credentials: credentialsOf(user, { env, surroundings, cluster: () => clusterInfo(cluster, surroundings) }),
   };
 }
 
@@ -77,57 +76,6 @@ async function authorityOf(cluster: Cluster, { read }: Surroundings): Promise<st
   return file ? read(path.resolve(cluster.directory, file)) : undefined;
 }
 
-/** Whoever may act for someone else does not want to act as himself. */
-function impersonation(user: User): Access['headers'] {
-  const headers: Record<string, string | string[]> = {};
-  if (user.as) headers['impersonate-user'] = user.as;
-  if (user['as-uid']) headers['impersonate-uid'] = user['as-uid'];
-  if (user['as-groups']) headers['impersonate-group'] = [...user['as-groups']];
-  for (const [key, values] of Object.entries(user['as-user-extra'] ?? {})) {
-    headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = [...values];
-  }
-  return headers;
-}
-
-interface CredentialSources {
-  readonly cluster: Cluster;
-  readonly env: Environment;
-  readonly surroundings: Surroundings;
-}
-
-function credentialsOf(user: User, { cluster, env, surroundings }: CredentialSources): Credentials {
-  const unsupported = user['auth-provider'] ? 'auth-provider' : user.username ? 'username and password' : undefined;
-  if (unsupported) {
-    throw new ConfigurationError(`${unsupported}: Kubernetes dropped this; use a token, a certificate or exec`);
-  }
-  if (user.exec) {
-    return execCredentials(user.exec, {
-      env,
-      directory: user.directory,
-      cluster: () => clusterInfo(cluster, surroundings),
-      now: surroundings.now,
-    });
-  }
-  const inline: Credential = {
-    ...(user.token && { token: user.token }),
-    ...(user['client-certificate-data'] && { certificate: decoded(user['client-certificate-data']) }),
-    ...(user['client-key-data'] && { key: decoded(user['client-key-data']) }),
-  };
-  const file = (given: string | undefined, data: string | undefined) =>
-    given && !data ? path.resolve(user.directory, given) : undefined;
-  const files = {
-    // The file wins over the token beside it, which is the one that it held when the kubeconfig was written.
-    token: file(user.tokenFile, undefined),
-    certificate: file(user['client-certificate'], inline.certificate),
-    key: file(user['client-key'], inline.key),
-  };
-  if (Boolean(inline.certificate ?? files.certificate) !== Boolean(inline.key ?? files.key)) {
-    throw new ConfigurationError('the kubeconfig has a client certificate without its key, or a key alone');
-  }
-  const isFixed = Object.values(files).every((value) => value === undefined);
-  return isFixed ? fixedCredentials(inline) : fileCredentials(files, inline, surroundings);
-}
-
 /** The cluster as a credential plugin is told about it. */
 async function clusterInfo(cluster: Cluster, surroundings: Surroundings): Promise<unknown> {
   const authority = await authorityOf(cluster, surroundings);
@@ -138,8 +86,4 @@ async function clusterInfo(cluster: Cluster, surroundings: Surroundings): Promis
     'certificate-authority-data': authority && Buffer.from(authority).toString('base64'),
     config: cluster.extensions?.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension,
   };
-}
-
-function decoded(data: string): string {
-  return Buffer.from(data, 'base64').toString('utf8');
 }

@@ -36,6 +36,7 @@ export class Session {
   /** Settles when nothing is left of the session. */
   readonly closed: Promise<void>;
   readonly #session: ClientHttp2Session;
+  readonly #socket: TLSSocket;
   readonly #options: SessionOptions;
   readonly #events: SessionEvents;
   #streams = 0;
@@ -48,26 +49,28 @@ export class Session {
   constructor(socket: TLSSocket, options: SessionOptions, events: SessionEvents) {
     this.certificate = options.certificate;
     this.#options = options;
+    this.#socket = socket;
     this.#events = events;
     this.#session = connect(options.server, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
       maxSessionMemory: SESSION_MEMORY_MB,
     });
-    this.closed = this.#attend(socket);
+    this.closed = this.#attend();
   }
 
   /** Listens to what becomes of the session. */
-  #attend(socket: TLSSocket): Promise<void> {
+  #attend(): Promise<void> {
     const { server } = this.#options;
     const session = this.#session;
     const peer = {
       // Node refuses to ping once the session takes no new streams; settings have to be acknowledged just the same.
       ping: () => {
+        if (session.destroyed) return; // only its socket is left, waiting for the other side to close it too
         if (session.closed) session.settings({});
         else session.ping(() => undefined);
       },
-      bytesRead: () => socket.bytesRead,
+      bytesRead: () => this.#socket.bytesRead,
     };
     const stopPings = watchPeer(peer, this.#options, () => {
       this.destroy(new ConnectionLost('silent', `${server} stopped answering`));
@@ -153,5 +156,6 @@ export class Session {
     this.#loss ??= loss;
     // With an error, because the streams of a session that is destroyed without one look as if they had ended well.
     if (!this.#session.destroyed) this.#session.destroy(loss, constants.NGHTTP2_NO_ERROR);
+    this.#socket.destroy();
   }
 }
