@@ -208,7 +208,10 @@ test('lists: in pages, by label, metadata only', async () => {
   const first = await client.list<ConfigMap>(configMaps, query);
   const rest = await client.list<ConfigMap>(configMaps, { ...query, continue: first.metadata.continue });
   expect([...first.items, ...rest.items].map(({ metadata }) => metadata.name)).toEqual(['l1', 'l2', 'l3']);
-  expect(first.items).toHaveLength(2);
+  expect(first.items).toMatchObject([{ apiVersion: 'v1', kind: 'ConfigMap' }, { data: { big: 'x' } }]);
+  for (const metadataOnly of [true, false]) {
+    expect((await client.list(configMaps, { labelSelector: 'test=none', metadataOnly })).items).toEqual([]);
+  }
   const lean = await client.list<ConfigMap>(configMaps, { ...query, namespace: 'default', metadataOnly: true });
   expect(lean.items[0]).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { labels } });
   expect(lean.items[0]).not.toHaveProperty('data');

@@ -28,14 +28,17 @@ export function createClient(options: ClientOptions): Client {
       }),
 
     list: async <T>(kind: Kind, { signal, metadataOnly, namespace, ...query }: ListOptions = {}) =>
-      ask<List<T>>({
-        verb: 'list',
-        method: 'GET',
-        path: withQuery(pathOf(kind, { namespace }), selection(query)),
-        kind: kind.kind,
-        accept: metadataOnly ? partial('PartialObjectMetadataList') : JSON_TYPE,
-        signal,
-      }),
+      completed(
+        kind,
+        await ask<List<T>>({
+          verb: 'list',
+          method: 'GET',
+          path: withQuery(pathOf(kind, { namespace }), selection(query)),
+          kind: kind.kind,
+          accept: metadataOnly ? partial('PartialObjectMetadataList') : JSON_TYPE,
+          signal,
+        }),
+      ),
 
     create: async <T extends KubernetesObject>(kind: Kind, object: T, { signal }: CallOptions = {}) =>
       ask<T>({
@@ -116,6 +119,12 @@ export function createClient(options: ClientOptions): Client {
 /** The server cuts objects down to their metadata. */
 function partial(form: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): string {
   return `application/json;as=${form};g=meta.k8s.io;v=v1`;
+}
+
+/** In lists the server leaves out of the items what it says in a watch: their kind; and it writes an empty one as null. */
+function completed<T>({ apiVersion, kind }: Kind, list: List<T>): List<T> {
+  const items = (list.items as readonly T[] | null) ?? [];
+  return { ...list, items: items.map((item) => ({ apiVersion, kind, ...item })) };
 }
 
 function namespaceOf(kind: Kind, { metadata }: KubernetesObject): string | undefined {
