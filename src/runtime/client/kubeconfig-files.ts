@@ -1,6 +1,5 @@
 /** The kubeconfig format, and how several files become one. */
 import path from 'node:path';
-import { parse } from 'yaml';
 import { ConfigurationError } from './errors.ts';
 import type { ExecSpec } from './exec-plugin.ts';
 
@@ -88,6 +87,7 @@ async function contentOf(file: string, read: (file: string) => Promise<string>):
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new ConfigurationError(`the kubeconfig ${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
+  const { parse } = await import('yaml'); // only here, because a pod has no kubeconfig and need not pay for it
   let content: unknown;
   try {
     content = parse(text, { logLevel: 'error' });
