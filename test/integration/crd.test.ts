@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
-import { generatedFiles } from '../../src/generate/files.ts';
 import { specSchema } from '../../src/api/schema/spec.ts';
 import { describeErrors } from '../../src/api/validation/field-error.ts';
 import { structureErrors } from '../../src/api/validation/structure.ts';
+import { generatedFiles } from '../../src/generate/files.ts';
 import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 
 const CLUSTER = { name: 'test-crd', form: 'none' } as const;
