@@ -1,0 +1,155 @@
+/** The operator as a process of its own, with nothing but the permissions that are generated for it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parse, stringify } from 'yaml';
+import { WITHOUT_PROXY } from '../../devcluster/command.ts';
+import { kubeconfigOf } from '../../devcluster/instance.ts';
+import { eventually, ROOT, type TestCluster } from './cluster.ts';
+
+const NAMESPACE = 'memcached-operator-system';
+const ACCOUNT = 'memcached-operator-controller-manager';
+
+/** How the API server calls it. */
+export const OPERATOR_USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`;
+
+export interface LogLine {
+  readonly level: number;
+  readonly time: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+/** Installs CRD and permissions, and gives the kubeconfig of the operator's own service account. */
+export async function installOperator(cluster: TestCluster, signal: AbortSignal): Promise<string> {
+  for (const file of ['config/crd/memcacheds.yaml', 'config/rbac/role.yaml'])
+    await cluster.kubectl(['apply', '-f', path.join(ROOT, file)]);
+  const list = () => cluster.kubectl(['get', 'mc']).then(() => true);
+  await eventually('Memcacheds are served', list, Boolean, signal);
+  const token = await cluster.kubectl(['create', 'token', ACCOUNT, '-n', NAMESPACE, '--duration=24h']);
+  const kubeconfig = parse(await readFile(kubeconfigOf(cluster.instance), 'utf8')) as {
+    users: { name: string; user: object }[];
+  };
+  const users = kubeconfig.users.map(({ name }) => ({ name, user: { token: token.trim() } }));
+  const file = path.join(cluster.instance.directory, 'operator-kubeconfig');
+  await writeFile(file, stringify({ ...kubeconfig, users }), { mode: 0o600 });
+  return file;
+}
+
+/** Processes that run now: none of them outlives the tests. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export class Operator {
+  readonly logs: LogLine[] = [];
+  readonly port: number;
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  #isWanted = true;
+  /** What it said in another form than its logs: a stack trace, mostly. */
+  #words = '';
+
+  private constructor(
+    child: ChildProcess,
+    /** Where it tells whether it is ready. */
+    port: number,
+  ) {
+    this.#child = child;
+    this.port = port;
+    this.#closed = once(child, 'close');
+    running.add(child);
+    child.once('close', () => running.delete(child));
+    for (const stream of [child.stdout, child.stderr])
+      if (stream) createInterface({ input: stream }).on('line', (line) => this.#hear(line));
+  }
+
+  /** Resolves when it says that it is ready. */
+  static async start(kubeconfig: string, signal: AbortSignal, flags: readonly string[] = []): Promise<Operator> {
+    const operator = await Operator.launch(kubeconfig, flags);
+    const { port } = operator;
+    const ready = async () => {
+      operator.assertAlive();
+      return (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status === 200;
+    };
+    const deadline = performance.now() + 120_000;
+    while (!(await ready())) {
+      signal.throwIfAborted();
+      if (performance.now() > deadline) throw new Error(`the operator is not ready after 120 s:\n${operator.tail()}`);
+      await sleep(20);
+    }
+    return operator;
+  }
+
+  /** Does not wait for anything but the process. */
+  static async launch(kubeconfig: string, flags: readonly string[] = []): Promise<Operator> {
+    const port = await freePort();
+    const args = ['src/main.ts', '--kubeconfig', kubeconfig, '--health-probe-bind-address', `127.0.0.1:${port}`];
+    const child = spawn(process.execPath, [...args, ...flags], {
+      cwd: ROOT,
+      env: { ...process.env, ...WITHOUT_PROXY },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    await once(child, 'spawn');
+    return new Operator(child, port);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Fails when it has ended without being asked to. */
+  assertAlive(): void {
+    const { exitCode, signalCode } = this.#child;
+    if (!this.#isWanted || (exitCode === null && signalCode === null)) return;
+    throw new Error(`the operator ended by itself (${exitCode ?? signalCode}):\n${this.tail()}`);
+  }
+
+  /** As Kubernetes does it. It has to end in order, and in time. */
+  async stop(): Promise<void> {
+    this.assertAlive();
+    this.#isWanted = false;
+    this.#child.kill('SIGTERM');
+    const patience = AbortSignal.timeout(60_000);
+    patience.addEventListener('abort', () => this.#child.kill('SIGKILL'));
+    await this.#closed;
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== 0) throw new Error(`the operator stopped with ${exitCode ?? signalCode}:\n${this.tail()}`);
+    if (this.#words !== '') throw new Error(`the operator said what is no log:\n${this.#words}`);
+  }
+
+  /** As `kill -9`. */
+  async kill(): Promise<void> {
+    this.assertAlive();
+    this.#isWanted = false;
+    this.#child.kill('SIGKILL');
+    await this.#closed;
+  }
+
+  /** Its last words. */
+  tail(): string {
+    return [...this.logs.slice(-20).map((line) => JSON.stringify(line)), this.#words].join('\n');
+  }
+
+  #hear(line: string): void {
+    try {
+      this.logs.push(JSON.parse(line) as LogLine);
+    } catch {
+      this.#words += `${line}\n`;
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
