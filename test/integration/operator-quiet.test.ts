@@ -1,0 +1,72 @@
+/** Two hundred settled Memcacheds: the API server hears nothing of an operator that has nothing to do. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { memcachedKind } from '../../src/api/index.ts';
+import type { Memcached } from '../../src/api/memcached.ts';
+import { deploymentKind } from '../../src/children/index.ts';
+import { isWrite, markOf, requestsSince, summary } from '../support/audit.ts';
+import { isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
+import { Operator } from '../support/operator.ts';
+
+const at = stage({ name: 'test-quiet', form: 'fake', fakeNodes: 5, audit: true });
+const COUNT = 200;
+const names = Array.from({ length: COUNT }, (_, index) => `quiet-${index}`);
+
+async function settled(signal: AbortSignal): Promise<number> {
+  const list = async () => {
+    await sleep(300); // a list of so many is no light request
+    return (await at.client.list<Memcached>(memcachedKind, { namespace: NAMESPACE })).items;
+  };
+  const isDone = (items: readonly Memcached[]) => items.length === COUNT && items.every(isReady);
+  const { ms } = await until(at, `all ${COUNT} are ready`, list, isDone, signal);
+  return Math.round(ms);
+}
+
+beforeAll(async () => {
+  const mark = await markOf(at.cluster);
+  const start = performance.now();
+  await Promise.all(names.map((name) => at.client.create(memcachedKind, memcached(name))));
+  await settled(at.signal);
+  const ms = Math.round(performance.now() - start);
+  await sleep(3000); // the last events of all controllers
+  const requests = await requestsSince(at.cluster, mark);
+  console.log(
+    `${COUNT} ready after ${ms} ms; ${requests.filter(isWrite).length / COUNT} writes each: ${summary(requests)}`,
+  );
+});
+
+test('in a quiet time it asks nothing', async () => {
+  const mark = await markOf(at.cluster);
+  await sleep(30_000);
+  const requests = await requestsSince(at.cluster, mark);
+  console.log(`in 30 s: ${summary(requests)}`);
+  expect(summary(requests.filter(({ verb }) => verb !== 'watch'))).toBe('nothing'); // watches are renewed
+});
+
+test('a reconcile with nothing to do sends no request', async () => {
+  const mark = await markOf(at.cluster);
+  // Not an annotation: with it, the Deployment controller has to look again, and the status says so.
+  const body = { metadata: { labels: { 'example.org/note': 'hello' } } };
+  await Promise.all(names.map((name) => at.client.patch(memcachedKind, name, NAMESPACE, { type: 'merge', body })));
+  await Promise.all(names.map((name) => at.client.patch(deploymentKind, name, NAMESPACE, { type: 'merge', body })));
+  await sleep(5000);
+  const requests = await requestsSince(at.cluster, mark);
+  console.log(`after ${2 * COUNT} changes that are none of its business: ${summary(requests)}`);
+  expect(summary(requests.filter(({ verb }) => verb !== 'watch'))).toBe('nothing');
+});
+
+test.for(['stopped', 'killed'] as const)(
+  'an operator that was %s comes back without a write',
+  async (how, { signal }) => {
+    if (how === 'stopped') await at.operator.stop();
+    else await at.operator.kill();
+    const mark = await markOf(at.cluster);
+    const start = performance.now();
+    at.operator = await Operator.start(at.kubeconfig, signal, ['--log-level=debug']);
+    const ms = Math.round(performance.now() - start);
+    await sleep(5000);
+    const requests = await requestsSince(at.cluster, mark);
+    console.log(`ready after ${ms} ms, asked in 5 s more: ${summary(requests)}`);
+    expect(summary(requests.filter(isWrite))).toBe('nothing');
+  },
+);

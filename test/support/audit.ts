@@ -1,0 +1,60 @@
+/** What the API server has recorded of those who asked it. */
+import { open, stat } from 'node:fs/promises';
+import { auditLog } from '../../devcluster/control-plane.ts';
+import type { TestCluster } from './cluster.ts';
+
+export interface AuditEntry {
+  readonly stage: string;
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly userAgent?: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: {
+    readonly apiGroup?: string;
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly name?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** A place in the log. */
+export type Mark = number;
+
+export async function markOf({ instance }: TestCluster): Promise<Mark> {
+  return (await stat(auditLog(instance))).size;
+}
+
+/** Every request of the operator since then, once; a watch counts when it begins. */
+export async function requestsSince({ instance }: TestCluster, mark: Mark): Promise<AuditEntry[]> {
+  const file = await open(auditLog(instance));
+  try {
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(size - mark);
+    await file.read(buffer, 0, buffer.length, mark);
+    const lines = buffer.toString('utf8').split('\n').slice(0, -1); // the last one is not whole yet, or empty
+    const entries = lines.map((line) => JSON.parse(line) as AuditEntry);
+    return entries.filter(
+      ({ stage, verb, userAgent = '' }) =>
+        userAgent.startsWith('memcached-operator/') &&
+        (verb === 'watch' ? stage === 'ResponseStarted' : stage === 'ResponseComplete'),
+    );
+  } finally {
+    await file.close();
+  }
+}
+
+/** "patch memcacheds/status" and the like. */
+export function nameOf({ verb, objectRef: { resource = '', subresource } = {} }: AuditEntry): string {
+  return `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`;
+}
+
+export function isWrite({ verb }: AuditEntry): boolean {
+  return !['get', 'list', 'watch'].includes(verb);
+}
+
+/** How often each was asked: "3 patch deployments, …". */
+export function summary(entries: readonly AuditEntry[]): string {
+  const counts = Map.groupBy(entries, nameOf);
+  return [...counts].map(([name, { length }]) => `${length} ${name}`).join(', ') || 'nothing';
+}
