@@ -221,14 +221,19 @@ test('a connection that has run out is let go, though its peer does not take lea
   signal.throwIfAborted();
 });
 
-test('an idle connection that answers pings is kept', async ({ signal }) => {
+test.for([
+  { what: 'an idle connection', isSentAway: false, sign: 'ping' },
+  { what: 'one that takes no more streams', isSentAway: true, sign: 'remoteSettings' },
+])('$what is kept while it answers', async ({ isSentAway, sign }, { signal }) => {
   const { watches, onRequest } = watchable();
   const server = await faultyServer({ onRequest });
   const client = clientOf(server, { limits: { pingIntervalMs: 10, pingTimeoutMs: 60_000 } });
   const watch = await begunWatch(client, signal);
-  let pings = 0;
+  const [session] = server.sessions;
+  if (isSentAway) session?.goaway(0);
+  let signs = 0;
   await new Promise<void>((resolve) => {
-    server.sessions[0]?.on('ping', () => (pings += 1) === 5 && resolve());
+    session?.on(sign, () => (signs += 1) === 5 && resolve());
   });
   watches[0]?.write(line(2));
   expect(await watch.next()).toMatchObject({ value: { object: 2 } });
