@@ -36,7 +36,10 @@ async function run(config: Config, client: Client, log: Log, signal: AbortSignal
   const informers = [...worlds.values()].flatMap((world) => [world.memcacheds, ...world.children.values(), world.pods]);
   const health = await serveHealth({
     ...config.healthAddress,
-    missing: () => informers.find((informer) => !informer.hasSynced())?.kind.kind,
+    missing() {
+      const unread = informers.find((informer) => !informer.hasSynced());
+      return unread && `still reading: ${unread.kind.plural}`;
+    },
   });
   const watching = informers.map((informer) => informer.run(signal));
   await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(signal)]);

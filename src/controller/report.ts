@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
 import { memcachedKind } from '../api/index.ts';
 import { podSelector } from '../children/index.ts';
-import { ApiError, type Client } from '../runtime/client/index.ts';
+import { type Client, isNotFound } from '../runtime/client/index.ts';
 import { conditionsOf } from '../status/conditions.ts';
 import type { Observation } from '../status/observation.ts';
 
@@ -42,12 +42,7 @@ export async function report(
       signal,
     });
   } catch (error) {
-    if (isGone(error)) return undefined;
+    if (isNotFound(error)) return undefined; // deleted: nobody is left to report to
     throw error;
   }
-}
-
-/** Deleted, or deleted and made anew: nobody is left to report to. */
-function isGone(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 404 || error.status === 422);
 }
