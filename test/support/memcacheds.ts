@@ -51,7 +51,8 @@ export function stage(options: Omit<TestClusterOptions, 'signal'>): Stage {
   return built;
 }
 
-async function administrator({ instance }: TestCluster): Promise<Client> {
+/** A client that may do everything. */
+export async function administrator({ instance }: TestCluster): Promise<Client> {
   const access = await findAccess({ kubeconfig: kubeconfigOf(instance), env: {}, home: homedir() });
   return createClient({ access, userAgent: 'test/1' });
 }
