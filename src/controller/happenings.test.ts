@@ -3,7 +3,7 @@ import { example } from '../children/example.ts';
 import { deploymentKind } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import type { Outcome } from './application.ts';
-import { happeningsOf } from './happenings.ts';
+import { deeds, troubles } from './happenings.ts';
 
 const memcached = example();
 const serviceKind: Kind = { ...deploymentKind, kind: 'Service' };
@@ -15,14 +15,12 @@ function degraded(reason: string, message = 'because', status: 'True' | 'False' 
 
 test('what was done is told once for each verb', () => {
   const outcomes = [created(deploymentKind), created(serviceKind)];
-  expect(happeningsOf(memcached, {}, outcomes).map(({ note }) => note)).toEqual(['Created Deployment, Service']);
+  expect(deeds(outcomes).map(({ note }) => note)).toEqual(['Created Deployment, Service']);
 });
 
 test('what failed was not done', () => {
   const failed: Outcome = { ...created(serviceKind), fault: { reason: 'ApplyFailed', message: 'forbidden' } };
-  expect(happeningsOf(memcached, {}, [created(deploymentKind), failed]).map(({ note }) => note)).toEqual([
-    'Created Deployment',
-  ]);
+  expect(deeds([created(deploymentKind), failed]).map(({ note }) => note)).toEqual(['Created Deployment']);
 });
 
 test.each([
@@ -33,5 +31,5 @@ test.each([
   ['all is well again', degraded('ResourceConflict'), degraded('AllReplicasReady', '', 'False'), 0],
   ['pods come and go', {}, degraded('ReplicasNotReady'), 0],
 ])('%s', (_, before, now, count) => {
-  expect(happeningsOf({ ...memcached, status: before }, now, [])).toHaveLength(count);
+  expect(troubles({ ...memcached, status: before }, now)).toHaveLength(count);
 });

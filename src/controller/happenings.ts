@@ -9,11 +9,7 @@ const DONE = { create: 'Created', update: 'Updated', delete: 'Deleted' } as cons
 /** Conditions of the Deployment come and go by themselves; Kubernetes has events of its own for them. */
 const NOT_OURS = new Set(['ReplicasNotReady', 'RolloutStuck']);
 
-export function happeningsOf(memcached: Memcached, status: MemcachedStatus, outcomes: readonly Outcome[]): Happening[] {
-  return [...deeds(outcomes), ...troubles(memcached, status)];
-}
-
-function deeds(outcomes: readonly Outcome[]): Happening[] {
+export function deeds(outcomes: readonly Outcome[]): Happening[] {
   const done = outcomes.filter(({ fault }) => fault === undefined).map(({ step }) => step);
   return Object.entries(DONE).flatMap(([verb, reason]) => {
     const kinds = done.filter((step: Step) => step.verb === verb).map((step) => step.kind.kind);
@@ -22,7 +18,7 @@ function deeds(outcomes: readonly Outcome[]): Happening[] {
   });
 }
 
-function troubles(memcached: Memcached, status: MemcachedStatus): Happening[] {
+export function troubles(memcached: Memcached, status: MemcachedStatus): Happening[] {
   const now = degraded(status);
   const before = degraded(memcached.status);
   if (now?.status !== 'True' || NOT_OURS.has(now.reason)) return [];

@@ -14,12 +14,15 @@ import type { Fault, Observation } from '../status/observation.ts';
 import { applyStep, type Outcome } from './application.ts';
 import { difference, type Step } from './difference.ts';
 import type { RecordEvent } from './events.ts';
-import { happeningsOf } from './happenings.ts';
+import { deeds, troubles } from './happenings.ts';
 import { report, statusOf } from './report.ts';
 import type { World } from './world.ts';
 
 /** How soon to look again at a Memcached that is not ready, should no change tell us to. */
 const NOT_READY_MS = 10_000;
+
+/** How soon to look again after a creation, should the watch be late. */
+const ECHO_MS = 1000;
 
 export interface Reconciler {
   readonly world: World;
@@ -38,13 +41,17 @@ export async function reconcile(key: string, by: Reconciler, { signal }: Reconci
   const steps = wanted ? difference(wanted, by.world.seen(key)) : [];
   const outcomes = isPaused(memcached) ? [] : await applyAll(key, steps, memcached, by, signal);
 
+  for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);
+  // What was created comes back by the watch and is reported then: the children of all come before the status of one.
+  if (outcomes.length > 0 && outcomes.every(isCreation)) return { requeueAfterMs: ECHO_MS };
+
   const seen = {
     ...observe(key, memcached, by.world, wanted?.spec.replicas),
     faults: [...invalid, ...outcomes.flatMap(({ fault }) => fault ?? [])],
     isCarriedOut: wanted !== undefined && outcomes.filter(({ fault }) => !fault).length === steps.length,
   };
   const status = statusOf(memcached, seen, by.now());
-  for (const happening of happeningsOf(memcached, status, outcomes)) by.recordEvent(memcached, happening);
+  for (const trouble of troubles(memcached, status)) by.recordEvent(memcached, trouble);
   await by.world.writeMemcached(key, () => report(memcached, status, by.client, signal));
 
   for (const { error } of outcomes) if (error !== undefined) throw error; // tried again, later and later
@@ -90,6 +97,10 @@ function observe(
       .podsOf(key)
       .map(({ metadata: { name }, problem }) => ({ name, ...(problem !== undefined && { problem }) })),
   };
+}
+
+function isCreation({ step, fault }: Outcome): boolean {
+  return step.verb === 'create' && !fault;
 }
 
 function invalidities(memcached: Memcached): Fault[] {
