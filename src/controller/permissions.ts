@@ -14,15 +14,18 @@ export interface PolicyRule {
 
 /** Everything that a watch needs; list is for servers that cannot stream what exists. */
 const WATCHED = ['list', 'watch'];
-/** A server-side apply counts as both create and patch; get tells whose an object is that is in the way. */
-const APPLIED = [...WATCHED, 'get', 'create', 'patch'];
+/**
+ * A server-side apply counts as both create and patch; get tells whose an object is that is in the way;
+ * where OwnerReferencesPermissionEnforcement is on, only those who may delete an object may restore its owner references.
+ */
+const APPLIED = [...WATCHED, 'get', 'create', 'patch', 'delete'];
 
 export function permissions(): PolicyRule[] {
   return [
     rule(memcachedKind, WATCHED),
     rule(memcachedKind, ['patch'], 'status'),
     rule(memcachedKind, ['update'], 'finalizers'), // to be named as the owner that blocks a deletion
-    ...children.map(({ kind, isOptional }) => rule(kind, isOptional ? [...APPLIED, 'delete'] : APPLIED)),
+    ...children.map(({ kind }) => rule(kind, APPLIED)),
     rule(podKind, WATCHED),
     rule(eventKind, ['create']),
   ];

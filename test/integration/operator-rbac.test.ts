@@ -1,0 +1,122 @@
+/** The generated permissions: the operator is never refused anything, and uses all that it was given. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { memcachedKind } from '../../src/api/index.ts';
+import type { Memcached } from '../../src/api/memcached.ts';
+import { children } from '../../src/children/index.ts';
+import { serviceKind } from '../../src/children/service.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { requestsSince, summary } from '../support/audit.ts';
+import { ROOT } from '../support/cluster.ts';
+import {
+  change,
+  conditions,
+  createReady,
+  getMemcached,
+  isReady,
+  memcached,
+  message,
+  NAMESPACE,
+  stage,
+  until,
+} from '../support/memcacheds.ts';
+import { OPERATOR_USER } from '../support/operator.ts';
+
+const at = stage({ name: 'test-rbac', form: 'fake', fakeNodes: 2, audit: true });
+
+interface Role extends KubernetesObject {
+  readonly rules: readonly {
+    readonly apiGroups: readonly string[];
+    readonly resources: readonly string[];
+    readonly verbs: readonly string[];
+  }[];
+}
+
+async function role(): Promise<Role> {
+  const text = await readFile(path.join(ROOT, 'config/rbac/role.yaml'), 'utf8');
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
+  return objects.find(({ kind }) => kind === 'ClusterRole') as Role;
+}
+
+/** "patch apps/deployments" and the like. */
+function granted({ rules }: Role): string[] {
+  return rules.flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),
+  );
+}
+
+/** No request shows that these are used. */
+function isNeverSeen(permission: string): boolean {
+  return (
+    permission.startsWith('list ') || // servers without streaming lists are asked for plain ones
+    permission === 'update memcached.c5c3.io/memcacheds/finalizers' || // asked by admission, about blockOwnerDeletion
+    permission.startsWith('delete ') // asked by admission, before ownerReferences are restored
+  );
+}
+
+const isInConflict = (seen: Memcached) => conditions(seen)['Degraded'] === 'True/ResourceConflict';
+
+test('nothing is refused, and everything granted is used', async ({ signal }) => {
+  await createReady(at, memcached('allowed', { replicas: 2 }), signal);
+  await change(at, 'allowed', { spec: { replicas: 1, service: { annotations: { a: 'b' } } } });
+  await until(at, 'it is changed', () => getMemcached(at, 'allowed'), isReady, signal);
+  for (const { kind } of children) {
+    const name = `disowned-${kind.plural}`;
+    await createReady(at, memcached(name), signal);
+    const unlabelled = [{ op: 'remove', path: '/metadata/labels' }];
+    await at.client.patch(kind, name, NAMESPACE, { type: 'json', body: unlabelled }); // so that it has to look
+    const look = () => at.client.get<KubernetesObject>(kind, name, NAMESPACE);
+    await until(at, 'labels are back', look, ({ metadata }) => metadata.labels !== undefined, signal);
+    const loose = [{ op: 'replace', path: '/metadata/ownerReferences/0/blockOwnerDeletion', value: false }];
+    await at.client.patch(kind, name, NAMESPACE, { type: 'json', body: loose });
+    const isBlocking = ({ metadata }: KubernetesObject) => metadata.ownerReferences?.[0]?.blockOwnerDeletion === true;
+    await until(at, 'the owner is back', look, isBlocking, signal, 20_000);
+  }
+  await at.client.create(serviceKind, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'taken', namespace: NAMESPACE },
+    spec: { ports: [{ port: 80 }] },
+  } as KubernetesObject);
+  await at.client.create(memcachedKind, memcached('taken'));
+  await until(at, 'a conflict is told', () => getMemcached(at, 'taken'), isInConflict, signal);
+
+  const requests = await requestsSince(at.cluster, 0);
+  console.log(summary(requests));
+  expect(new Set(requests.map(({ user }) => user.username))).toEqual(new Set([OPERATOR_USER]));
+  expect(summary(requests.filter(({ responseStatus }) => responseStatus?.code === 403))).toBe('nothing');
+  const used = requests.flatMap(({ verb, objectRef, responseStatus }) => {
+    const { apiGroup = '', resource = '', subresource } = objectRef ?? {};
+    const what = `${apiGroup}/${resource}${subresource === undefined ? '' : `/${subresource}`}`;
+    // An apply that makes an object needs the permission to create it, too.
+    return responseStatus?.code === 201 ? [`${verb} ${what}`, `create ${what}`] : [`${verb} ${what}`];
+  });
+  const unused = granted(await role()).filter((permission) => !isNeverSeen(permission));
+  expect(new Set(unused).difference(new Set(used))).toEqual(new Set());
+});
+
+test('the permission that only admission asks for is needed', async ({ signal }) => {
+  const whole = await role();
+  const rules = whole.rules.filter(({ resources }) => !resources.includes('memcacheds/finalizers'));
+  const replace = (object: object) => at.cluster.kubectl(['replace', '-f', '-'], { input: JSON.stringify(object) });
+  await replace({ ...whole, rules });
+  try {
+    let count = 0;
+    // Permissions take a moment to be withdrawn.
+    const look = async () => {
+      const name = `unblocked-${count}`;
+      count += 1;
+      await at.client.create(memcachedKind, memcached(name, { replicas: 0 }));
+      const isTold = ({ status }: Memcached) => status?.conditions !== undefined;
+      return (await until(at, 'it is told', () => getMemcached(at, name), isTold, signal)).value;
+    };
+    const isRefused = (seen: Memcached) => conditions(seen)['Degraded'] === 'True/ApplyFailed';
+    const { value } = await until(at, 'it is refused', look, isRefused, signal);
+    console.log(message(value, 'Degraded'));
+    expect(message(value, 'Degraded')).toContain('cannot set blockOwnerDeletion');
+  } finally {
+    await replace(whole);
+  }
+});
