@@ -77,7 +77,13 @@ function worldsOf({ watchNamespaces }: Config, client: Client, log: Log): Map<st
 }
 
 function logger({ logLevel }: Config): Log {
-  const logs = pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' });
+  const logs = pino({
+    level: logLevel,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    messageKey: 'message',
+    serializers: { error: pino.stdSerializers.err },
+  });
   return {
     debug: (message, fields = {}) => logs.debug(fields, message),
     info: (message, fields = {}) => logs.info(fields, message),

@@ -11,16 +11,29 @@ export function watch(world: World, queue: Pick<WorkQueue, 'add'>): void {
     const memcached = change.new ?? change.old;
     if (memcached) queue.add(keyOf(memcached));
   });
-  for (const informer of [...world.children.values(), world.pods]) {
-    informer.onChange(
-      (change: { readonly old?: ObservedChild | ObservedPod; readonly new?: ObservedChild | ObservedPod }) => {
-        if (isDeepStrictEqual(withoutVersion(change.old), withoutVersion(change.new))) return;
-        // Somebody may have made it another's: both have to know.
-        const concerned = new Set([change.old?.memcached, change.new?.memcached]);
-        for (const key of concerned) if (key !== undefined) queue.add(key);
-      },
-    );
+  for (const informer of world.children.values()) {
+    informer.onChange((change) => {
+      const child = change.new ?? change.old;
+      // A child has the name of its Memcached; one that is somebody else's is in the way of the Memcached of that name.
+      if (child && isNews(change)) wake(queue, [keyOf(child), change.old?.memcached, change.new?.memcached]);
+    });
   }
+  world.pods.onChange((change) => {
+    if (isNews(change)) wake(queue, [change.old?.memcached, change.new?.memcached]);
+  });
+}
+
+function wake(queue: Pick<WorkQueue, 'add'>, keys: readonly (string | undefined)[]): void {
+  for (const key of new Set(keys)) if (key !== undefined) queue.add(key);
+}
+
+interface Change {
+  readonly old?: ObservedChild | ObservedPod | undefined;
+  readonly new?: ObservedChild | ObservedPod | undefined;
+}
+
+function isNews(change: Change): boolean {
+  return !isDeepStrictEqual(withoutVersion(change.old), withoutVersion(change.new));
 }
 
 function withoutVersion(observed: ObservedChild | ObservedPod | undefined): unknown {

@@ -50,10 +50,10 @@ function lastWords({ message }: NonNullable<ContainerState['terminated']>): stri
   return message ? `, saying "${brief(message.trim().split('\n').at(-1))}"` : '';
 }
 
-/** Long enough to tell what is wrong, short enough for a condition. */
+/** Long enough to tell what is wrong, short enough for a condition. The cause often stands at the end. */
 function brief(text = 'no reason given'): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+  return line.length > 240 ? `${line.slice(0, 80)} … ${line.slice(-150)}` : line;
 }
 
 function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Found | undefined): Found | undefined {
