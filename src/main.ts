@@ -83,6 +83,7 @@ function logger({ logLevel }: Config): Log {
     timestamp: pino.stdTimeFunctions.isoTime,
     messageKey: 'message',
     serializers: { error: pino.stdSerializers.err },
+    formatters: { level: (level) => ({ level }) },
   });
   return {
     debug: (message, fields = {}) => logs.debug(fields, message),
@@ -114,7 +115,15 @@ function aborted(signal: AbortSignal): Promise<void> {
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof ConfigError || error instanceof ConfigurationError)) throw error;
-  process.stderr.write(`memcached-operator: ${error.message}\n`);
+  const message = complaint(error);
+  if (message === undefined) throw error;
+  process.stderr.write(`memcached-operator: ${message}\n`);
   process.exitCode = 2;
+}
+
+/** What is wrong with the way that it was started, in words; nothing for any other error. */
+function complaint(error: unknown): string | undefined {
+  if (error instanceof ConfigError || error instanceof ConfigurationError) return error.message;
+  const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  return isInUse ? `${error.message}: use another --health-probe-bind-address` : undefined;
 }

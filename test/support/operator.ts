@@ -18,7 +18,7 @@ const ACCOUNT = 'memcached-operator-controller-manager';
 export const OPERATOR_USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`;
 
 export interface LogLine {
-  readonly level: number;
+  readonly level: string;
   readonly time: string;
   readonly message: string;
   readonly [field: string]: unknown;
