@@ -1,0 +1,81 @@
+/** What was asked of the API server, and by whom, as its audit log tells. */
+import { open } from 'node:fs/promises';
+
+export interface ApiRequest {
+  readonly verb: string;
+  /** With its subresource, such as `memcacheds/status`. */
+  readonly resource: string;
+  readonly code: number;
+}
+
+interface AuditEvent {
+  readonly stage: string;
+  readonly verb: string;
+  readonly userAgent?: string;
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
+  readonly requestURI: string;
+  readonly responseStatus?: { readonly code?: number };
+}
+
+const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+export function isWrite({ verb }: ApiRequest): boolean {
+  return WRITES.has(verb);
+}
+
+/** Reads on in the log, from where it was last. */
+export class AuditLog {
+  readonly #file: string;
+  readonly #agent: string;
+  #position = 0;
+  #rest = '';
+
+  /** Only requests of a user agent that begins so. */
+  constructor(file: string, agent: string) {
+    this.#file = file;
+    this.#agent = agent;
+  }
+
+  /** The requests that came since the last time. */
+  async next(): Promise<ApiRequest[]> {
+    const requests: ApiRequest[] = [];
+    const log = await open(this.#file);
+    try {
+      const stream = log.createReadStream({ start: this.#position, encoding: 'utf8', autoClose: false });
+      for await (const chunk of stream as AsyncIterable<string>) {
+        this.#position += Buffer.byteLength(chunk);
+        const lines = (this.#rest + chunk).split('\n');
+        this.#rest = lines.pop() ?? '';
+        for (const line of lines) requests.push(...requestsIn(line, this.#agent));
+      }
+    } finally {
+      await log.close();
+    }
+    return requests;
+  }
+}
+
+function requestsIn(line: string, agent: string): ApiRequest[] {
+  if (!line.includes(`"userAgent":"${agent}`)) return []; // saves parsing what all the others do
+  const event = JSON.parse(line) as AuditEvent;
+  // A watch is told of twice: when it begins, and when it ends, perhaps long after.
+  if (event.stage !== (event.verb === 'watch' ? 'ResponseStarted' : 'ResponseComplete')) return [];
+  const { resource = event.requestURI, subresource } = event.objectRef ?? {};
+  return [
+    {
+      verb: event.verb,
+      resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+      code: event.responseStatus?.code ?? 0,
+    },
+  ];
+}
+
+/** How many of each sort, most frequent first. */
+export function bySort(requests: readonly ApiRequest[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { verb, resource, code } of requests) {
+    const sort = `${verb} ${resource}${code >= 400 ? ` (${code})` : ''}`;
+    counts[sort] = (counts[sort] ?? 0) + 1;
+  }
+  return Object.fromEntries(Object.entries(counts).toSorted(([, a], [, b]) => b - a));
+}

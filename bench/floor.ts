@@ -1,0 +1,92 @@
+/** The floor: what a bare client needs that knows what to do and does nothing else. */
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Memcached, withDefaults } from '../src/api/index.ts';
+import { children } from '../src/children/index.ts';
+import type { Kind } from '../src/kubernetes/object.ts';
+import { type Client, isNotFound } from '../src/runtime/client/index.ts';
+import { createCrowd, inParallel } from './crowd.ts';
+import { usageOf } from './process-usage.ts';
+import { say, timed } from './progress.ts';
+
+export interface Floor {
+  /** For the Memcacheds themselves. */
+  readonly memcachedsMs: number;
+  /** For all their children. */
+  readonly childrenMs: number;
+  /** For the children of one Memcached. */
+  readonly cpuMs: number;
+}
+
+const namespaceKind: Kind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
+
+/** Makes Memcacheds, then their children as the operator would, in a namespace that is to be removed afterwards. */
+export async function measureFloor(
+  client: Client,
+  namespace: string,
+  count: number,
+  signal: AbortSignal,
+): Promise<Floor> {
+  await createNamespace(client, namespace, signal);
+  const [memcacheds, memcachedsMs] = await timed(
+    `the bare client creates ${count} Memcacheds`,
+    createCrowd(client, namespace, count, signal),
+  );
+  const cpuBefore = process.cpuUsage();
+  const [, childrenMs] = await timed('the bare client creates their children', createChildren(client, memcacheds));
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { memcachedsMs, childrenMs, cpuMs: (user + system) / 1000 / count };
+}
+
+async function createChildren(client: Client, memcacheds: readonly Memcached[]): Promise<void> {
+  await inParallel(memcacheds, async (memcached) => {
+    const wanted = withDefaults(memcached);
+    for (const { kind, build } of children) {
+      const child = build(wanted);
+      if (child) await client.apply(kind, child, { fieldManager: 'bench-floor', force: true });
+    }
+  });
+}
+
+export async function createNamespace(client: Client, name: string, signal: AbortSignal): Promise<void> {
+  await client.create(namespaceKind, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, { signal });
+}
+
+/** Removes namespaces with all that is in them, if they are there, and waits until they are gone. */
+export async function removeNamespaces(client: Client, names: readonly string[], signal: AbortSignal): Promise<void> {
+  const isLeft = async (name: string): Promise<boolean> => {
+    const deleted = client.delete(namespaceKind, name, undefined, { signal });
+    return deleted.then(
+      () => true,
+      (error: unknown) => {
+        if (isNotFound(error)) return false;
+        throw error;
+      },
+    );
+  };
+  let left = names;
+  const remove = async () => {
+    for (;;) {
+      const states = await Promise.all(left.map(isLeft));
+      left = left.filter((_, index) => states[index]);
+      if (left.length === 0) return;
+      await sleep(1000, undefined, { signal });
+    }
+  };
+  await timed(`removing the namespaces ${names.join(', ')}`, remove(), () => `${left.join(', ')} left`);
+}
+
+/** The memory of a Node that does nothing. */
+export async function measureBareNode(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1000)'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const { residentMB } = await usageOf(child.pid ?? 0);
+    say(`a Node that does nothing takes ${residentMB.toFixed(0)} MB`);
+    return residentMB;
+  } finally {
+    child.kill('SIGKILL');
+  }
+}

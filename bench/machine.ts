@@ -1,0 +1,46 @@
+/** How much of the machine was taken by others while something was measured: what was measured then says little. */
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import type { Instance } from '../devcluster/instance.ts';
+import { processesOf } from '../test/support/processes.ts';
+import { MS_PER_TICK, usageOf } from './process-usage.ts';
+
+export class Machine {
+  readonly #cluster: readonly number[];
+
+  private constructor(cluster: readonly number[]) {
+    this.#cluster = cluster;
+  }
+
+  static async of(instance: Instance): Promise<Machine> {
+    const lines = await processesOf(instance, []);
+    return new Machine(lines.map((line) => Number.parseInt(line, 10)));
+  }
+
+  /** Does the work, and tells which part of all CPUs others had meanwhile, from 0 to 1. */
+  async during<T>(pids: readonly number[], work: () => Promise<T>): Promise<[T, number]> {
+    const ours = [...this.#cluster, process.pid, ...pids];
+    const since = performance.now();
+    const [busyBefore, oursBefore] = [await busyMs(), await cpuMs(ours)];
+    const result = await work();
+    const others = (await busyMs()) - busyBefore - ((await cpuMs(ours)) - oursBefore);
+    return [result, Math.max(0, others / (performance.now() - since) / availableParallelism())];
+  }
+}
+
+async function cpuMs(pids: readonly number[]): Promise<number> {
+  let sum = 0;
+  for (const pid of pids) sum += (await usageOf(pid).catch(() => ({ cpuMs: 0 }))).cpuMs;
+  return sum;
+}
+
+/** What all processes together have computed since the machine was started. */
+async function busyMs(): Promise<number> {
+  const [line = ''] = (await readFile('/proc/stat', 'utf8')).split('\n');
+  // What a hypervisor gave to somebody else is as lost to us as what another process took.
+  const [user = 0, nice = 0, system = 0, _idle, _iowait, irq = 0, softirq = 0, steal = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softirq + steal) * MS_PER_TICK;
+}

@@ -1,0 +1,102 @@
+/** The operator as a process that is measured: the bundled file, as it runs in production. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { WITHOUT_PROXY } from '../devcluster/command.ts';
+import { type Usage, usageOf } from './process-usage.ts';
+
+export const USER_AGENT = 'memcached-operator/';
+
+const IN_CONTROL_MS = 60_000;
+const STOP_MS = 30_000;
+const LAST_LINES = 20;
+
+export interface OperatorOptions {
+  /** What Node runs. */
+  readonly script: string;
+  readonly nodeFlags: readonly string[];
+  readonly kubeconfig: string;
+  readonly signal: AbortSignal;
+}
+
+export class Operator {
+  /** Aborted when it has ended without being told to. */
+  readonly lost: AbortSignal;
+  /** How long it took until it had seen everything and began to work. */
+  readonly startMs: number;
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+
+  private constructor(child: ChildProcess, exited: Promise<unknown>, lost: AbortSignal, startMs: number) {
+    this.#child = child;
+    this.#exited = exited;
+    this.lost = lost;
+    this.startMs = startMs;
+  }
+
+  /** Resolves when it is in control. */
+  static async start({ script, nodeFlags, kubeconfig, signal }: OperatorOptions): Promise<Operator> {
+    const since = performance.now();
+    const flags = ['--kubeconfig', kubeconfig, '--health-probe-bind-address', '127.0.0.1:0'];
+    const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
+      env: { ...process.env, ...WITHOUT_PROXY, NODE_ENV: 'production' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exited = once(child, 'close');
+    const { inControl, last } = listen(child);
+    const loss = new AbortController();
+    child.once('close', (code, name) =>
+      loss.abort(new Error(`the operator has ended (${code ?? name}):\n${last.join('\n')}`)),
+    );
+    const limit = AbortSignal.any([signal, loss.signal, AbortSignal.timeout(IN_CONTROL_MS)]);
+    try {
+      await orAborted(inControl, limit);
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+    return new Operator(child, exited, loss.signal, performance.now() - since);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  usage(): Promise<Usage> {
+    return usageOf(this.pid);
+  }
+
+  /** As Kubernetes stops it. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    const patience = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
+    await this.#exited;
+    clearTimeout(patience);
+  }
+}
+
+/** Reads what it says: errors are passed on, the last lines are kept for the case that it ends. */
+function listen(child: ChildProcess): { inControl: Promise<void>; last: readonly string[] } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const last: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      last.push(line);
+      if (last.length > LAST_LINES) last.shift();
+      if (line.includes('"message":"in control"')) resolve();
+      if (line.includes('"level":50')) process.stdout.write(`        operator: ${line.slice(0, 400)}\n`);
+    });
+  }
+  return { inControl: promise, last };
+}
+
+/** What the promise gives, unless the signal goes off first. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
