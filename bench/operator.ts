@@ -85,7 +85,7 @@ function listen(child: ChildProcess): { inControl: Promise<void>; last: readonly
       last.push(line);
       if (last.length > LAST_LINES) last.shift();
       if (line.includes('"message":"in control"')) resolve();
-      if (line.includes('"level":50')) process.stdout.write(`        operator: ${line.slice(0, 400)}\n`);
+      if (line.includes('"level":"error"')) process.stdout.write(`        operator: ${line.slice(0, 400)}\n`);
     });
   }
   return { inControl: promise, last };
