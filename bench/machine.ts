@@ -1,9 +1,15 @@
 /** How much of the machine was taken by others while something was measured: what was measured then says little. */
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instance } from '../devcluster/instance.ts';
 import { processesOf } from '../test/support/processes.ts';
 import { MS_PER_TICK, usageOf } from './process-usage.ts';
+
+/** An idle control plane with some nodes takes less. */
+const CALM_CPU_MS_PER_S = 300;
+const CALM_S = 3;
+const CALM_WITHIN_S = 120;
 
 export class Machine {
   readonly #cluster: readonly number[];
@@ -15,6 +21,17 @@ export class Machine {
   static async of(instance: Instance): Promise<Machine> {
     const lines = await processesOf(instance, []);
     return new Machine(lines.map((line) => Number.parseInt(line, 10)));
+  }
+
+  /** Waits until the cluster has done what there was to do, so that nobody pays for what came before. */
+  async calm(signal: AbortSignal): Promise<void> {
+    let before = await cpuMs(this.#cluster);
+    for (let idle = 0, waited = 0; idle < CALM_S && waited < CALM_WITHIN_S; waited += 1) {
+      await sleep(1000, undefined, { signal });
+      const now = await cpuMs(this.#cluster);
+      idle = now - before <= CALM_CPU_MS_PER_S ? idle + 1 : 0;
+      before = now;
+    }
   }
 
   /** Does the work, and tells which part of all CPUs others had meanwhile, from 0 to 1. */

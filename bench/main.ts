@@ -16,7 +16,7 @@ import { Machine } from './machine.ts';
 import { measureArrival, measureQuiet, measureStart } from './measurement.ts';
 import { Operator, USER_AGENT } from './operator.ts';
 import { HELP, type Options, readOptions } from './options.ts';
-import { say } from './progress.ts';
+import { say, timed } from './progress.ts';
 import { type Results, rowsOf, tableOf } from './verdicts.ts';
 
 const NAME = 'bench';
@@ -58,11 +58,15 @@ async function measure(cluster: TestCluster, options: Options, signal: AbortSign
     const bareNodeMB = await measureBareNode();
     await removeNamespaces(client, NAMESPACES, signal);
     await measureFloor(client, warmUp, WARM_UP, signal);
-    const floorOf = (namespace: string) => machine.during([], () => measureFloor(client, namespace, count, signal));
+    const floorOf = async (namespace: string) => {
+      await timed('until the cluster is calm', machine.calm(signal));
+      return machine.during([], () => measureFloor(client, namespace, count, signal));
+    };
     const [floor, othersBefore] = await floorOf(before);
     await removeNamespaces(client, [warmUp, before], signal);
     await audit.next();
 
+    await timed('until the cluster is calm', machine.calm(signal));
     operator = await start();
     const firstStart = await measureStart({ client, operator, audit, signal });
     const scene = { client, operator, audit, namespace: crowd, count, signal };

@@ -1,6 +1,7 @@
 /** What the benchmark is told on its command line. */
 import { parseArgs } from 'node:util';
 import { Problem } from '../devcluster/problem.ts';
+import { MODEST } from './operator.ts';
 
 export const HELP = `Usage: node bench/main.ts [options]
 
@@ -10,7 +11,8 @@ what it costs in CPU and memory, and what a bare client needs for the same objec
 Options:
   --count <n>         how many Memcacheds (default: 200)
   --sources           run the sources of the operator as they are, instead of the bundled file
-  --node-flags <f>    flags for the operator's Node, e.g. "--max-semi-space-size=1 --cpu-prof"
+  --node-flags <f>    flags for the operator's Node, e.g. "--cpu-prof"
+                      (default: ${MODEST.flags.join(' ')})
   --keep              leave the cluster running, for another run that starts faster
   --help              this text
 
@@ -43,7 +45,7 @@ function parse(args: readonly string[]) {
       options: {
         count: { type: 'string', default: '200' },
         sources: { type: 'boolean', default: false },
-        'node-flags': { type: 'string', default: '' },
+        'node-flags': { type: 'string', default: MODEST.flags.join(' ') },
         keep: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
