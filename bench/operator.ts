@@ -7,7 +7,7 @@ import { type Usage, usageOf } from './process-usage.ts';
 
 export const USER_AGENT = 'memcached-operator/';
 
-/** How Node is made to be modest where the operator is deployed; docs/performance.md says what each is worth. */
+/** How Node is made to be modest where the operator is deployed. */
 export const MODEST = {
   flags: ['--optimize-for-size', '--max-semi-space-size=1'],
   env: { MALLOC_ARENA_MAX: '1' },
