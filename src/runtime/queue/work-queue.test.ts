@@ -170,7 +170,7 @@ class Twins {
     const name = next.key;
     if (next.do === 'add') return { queue: queue.add(name, next.priority), model: model.add(name, next.priority) };
     if (next.do === 'addAfter') {
-      const ms = next.ms * this.#unevenly();
+      const ms = next.ms + this.#turn * Math.SQRT2 * 1e-7; // also for those that are due at once
       const at = clock.now() + ms;
       return { queue: queue.addAfter(name, ms, next.priority), model: model.addAfter(name, at, next.priority) };
     }
