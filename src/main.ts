@@ -6,6 +6,7 @@ import { eventRecorder } from './controller/events.ts';
 import { reconcile } from './controller/reconcile.ts';
 import { watch } from './controller/watches.ts';
 import { World } from './controller/world.ts';
+import { watchDefinitions } from './runtime/cache/index.ts';
 import { type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
 import { runWorkers } from './runtime/controller.ts';
 import { serveHealth } from './runtime/health.ts';
@@ -33,7 +34,7 @@ async function main(): Promise<void> {
 /** From the first watch to the last reconcile. */
 async function run(config: Config, client: Client, log: Log, signal: AbortSignal): Promise<void> {
   const worlds = worldsOf(config, client, log);
-  const informers = [...worlds.values()].flatMap((world) => [world.memcacheds, ...world.children.values(), world.pods]);
+  const informers = [...worlds.values()].flatMap((world) => world.informers);
   const health = await serveHealth({
     ...config.healthAddress,
     missing() {
@@ -41,7 +42,11 @@ async function run(config: Config, client: Client, log: Log, signal: AbortSignal
       return unread && `still reading: ${unread.kind.plural}`;
     },
   });
-  const watching = informers.map((informer) => informer.run(signal));
+  const ofCustomKinds = [...worlds.values()].flatMap((world) => world.ofCustomKinds);
+  const watching = [
+    watchDefinitions(ofCustomKinds, { client, log }, signal),
+    ...informers.map((informer) => informer.run(signal)),
+  ];
   await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(signal)]);
   log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
 

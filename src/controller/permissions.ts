@@ -2,6 +2,7 @@
 import { memcachedKind } from '../api/index.ts';
 import { children } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
+import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
 import { eventKind } from './events.ts';
 import { podKind } from './world.ts';
 
@@ -10,6 +11,8 @@ export interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+  /** Only the objects of these names. */
+  readonly resourceNames?: readonly string[];
 }
 
 /** Everything that a watch needs; list is for servers that cannot stream what exists. */
@@ -28,6 +31,7 @@ export function permissions(): PolicyRule[] {
     ...children.map(({ kind }) => rule(kind, APPLIED)),
     rule(podKind, WATCHED),
     rule(eventKind, ['create']),
+    { ...rule(crdKind, WATCHED), resourceNames: [crdNameOf(memcachedKind)] }, // to learn at once that it is installed
   ];
 }
 

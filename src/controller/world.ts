@@ -2,7 +2,7 @@
 import { type Memcached, memcachedKind } from '../api/index.ts';
 import { children, MANAGED_SELECTOR } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
-import { Informer } from '../runtime/cache/informer.ts';
+import { Informer } from '../runtime/cache/index.ts';
 import type { Client } from '../runtime/client/index.ts';
 import { keyOf } from '../runtime/key.ts';
 import type { Log } from '../runtime/log.ts';
@@ -54,6 +54,15 @@ export class World {
         if (!change.new) this.#rewrites.delete(child.metadata.uid);
       });
     }
+  }
+
+  get informers() {
+    return [this.memcacheds, ...this.children.values(), this.pods];
+  }
+
+  /** Those whose kinds are there only while a CustomResourceDefinition is. */
+  get ofCustomKinds() {
+    return [this.memcacheds];
   }
 
   memcached(key: string): Memcached | undefined {

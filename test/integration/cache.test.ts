@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
 import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
 import { Informer, type InformerOptions } from '../../src/runtime/cache/informer.ts';
-import { crdKind, crdNameOf, runWhenPresent } from '../../src/runtime/cache/presence.ts';
+import { crdKind, crdNameOf, watchDefinitions } from '../../src/runtime/cache/presence.ts';
 import { ApiError, type Client, createClient, findAccess, type RequestInfo } from '../../src/runtime/client/index.ts';
 import { keyOf } from '../../src/runtime/key.ts';
 import type { LogFields } from '../../src/runtime/log.ts';
@@ -309,7 +309,8 @@ test('a kind that comes, goes and comes back', async ({ signal }) => {
   const { informer, changes, log, run, signal: stopped } = inform({ kind: widgets, namespace });
   const presence: { isPresent: boolean; at: number }[] = [];
   informer.onPresence((isPresent) => presence.push({ isPresent, at: performance.now() }));
-  await run(runWhenPresent(informer, { client, log }, stopped));
+  const watching = watchDefinitions([informer], { client, log }, stopped);
+  await run(Promise.all([watching, informer.run(stopped)]).then(() => undefined));
   expect([informer.isPresent(), informer.size, informer.state]).toEqual([false, 0, 'absent']);
   for (const round of [1, 2]) {
     const begin = performance.now();

@@ -1,4 +1,4 @@
-/** Learns at once that a kind has been installed, by a watch of the one CustomResourceDefinition that brings it. */
+/** Learns at once that a kind has been installed, by a watch of the CustomResourceDefinition that brings it. */
 import type { Kind, KubernetesObject } from '../../kubernetes/object.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 import type { StoredObject } from './store.ts';
@@ -10,25 +10,32 @@ export const crdKind: Kind = {
   namespaced: false,
 };
 
+type Wakeable = Pick<Informer<StoredObject>, 'kind' | 'wake'>;
+
 /**
- * Runs the informer of a kind that may come and go. A changed definition is not served at once, hence the informer goes on
- * trying by itself; each change of the definition makes it begin anew with short waits. Without the permission to
+ * For informers of kinds that may come and go. A changed definition is not served at once, hence an informer goes on
+ * trying by itself; each change of its definition makes it begin anew with short waits. Without the permission to
  * watch the definition, the kind is still found, but up to half a minute later.
  */
-export async function runWhenPresent(
-  informer: Pick<Informer<StoredObject>, 'kind' | 'wake' | 'run'>,
+export async function watchDefinitions(
+  informers: readonly Wakeable[],
   options: Pick<InformerOptions<StoredObject>, 'client' | 'log' | 'clock' | 'random'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const definition = new Informer({
-    ...options,
-    kind: crdKind,
-    fieldSelector: `metadata.name=${crdNameOf(informer.kind)}`,
-    metadataOnly: true,
-    project: versionOf,
+  const watching = [...Map.groupBy(informers, ({ kind }) => crdNameOf(kind))].map(([name, waiting]) => {
+    const definition = new Informer({
+      ...options,
+      kind: crdKind,
+      fieldSelector: `metadata.name=${name}`,
+      metadataOnly: true,
+      project: versionOf,
+    });
+    definition.onChange(() => {
+      for (const informer of waiting) informer.wake();
+    });
+    return definition.run(signal);
   });
-  definition.onChange(() => informer.wake());
-  await Promise.all([definition.run(signal), informer.run(signal)]);
+  await Promise.all(watching);
 }
 
 export function crdNameOf({ plural, apiVersion }: Kind): string {
