@@ -42,7 +42,7 @@ async function createChildren(client: Client, memcacheds: readonly Memcached[]):
   await inParallel(memcacheds, async (memcached) => {
     const wanted = withDefaults(memcached);
     for (const { kind, build } of children) {
-      const child = build(wanted);
+      const child = build(wanted, {});
       if (child) await client.apply(kind, child, { fieldManager: 'bench-floor', force: true });
     }
   });

@@ -3,16 +3,20 @@ import type { DefaultedMemcached } from '../api/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { deploymentFor, deploymentKind } from './deployment.ts';
 import { serviceFor, serviceKind } from './service.ts';
+import type { Surroundings } from './surroundings.ts';
 
 export { deploymentKind } from './deployment.ts';
 export { MANAGED_BY, MANAGED_SELECTOR, podSelector } from './identity.ts';
+export type { Surroundings } from './surroundings.ts';
 
 /** A kind of child, and how it is made; nothing where the Memcached wants none. */
 export interface Child {
   readonly kind: Kind;
   /** Whether a Memcached may do without it. */
   readonly isOptional: boolean;
-  readonly build: (memcached: DefaultedMemcached) => KubernetesObject | undefined;
+  /** Whether the cluster may not know the kind: then there is none of it, and nothing is wrong. */
+  readonly needsCrd?: true;
+  readonly build: (memcached: DefaultedMemcached, surroundings: Surroundings) => KubernetesObject | undefined;
 }
 
 /** Watches, differences and permissions all follow from this table. */

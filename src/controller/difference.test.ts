@@ -9,7 +9,7 @@ import type { ObservedChild } from './observed.ts';
 const memcached = example();
 
 function observed(kind: Kind, changes: Partial<ObservedChild> = {}): ObservedChild {
-  const desired = children.find((child) => child.kind === kind)?.build(memcached);
+  const desired = children.find((child) => child.kind === kind)?.build(memcached, {});
   if (!desired) throw new Error(`no ${kind.kind} is wanted`);
   return {
     metadata: { name: 'my-cache', namespace: 'default', uid: `uid of ${kind.kind}`, resourceVersion: '1' },
@@ -33,13 +33,14 @@ function withDeployment(deployment: ObservedChild | undefined): Seen['child'] {
 test('creates what is not there, in the order of the table', () => {
   const steps = difference(
     memcached,
+    {},
     seen(() => undefined),
   );
   expect(steps.map(({ verb, kind }) => `${verb} ${kind.kind}`)).toEqual(['create Deployment', 'create Service']);
 });
 
 test('does nothing when all is as wanted', () => {
-  expect(difference(memcached, seen(observed))).toEqual([]);
+  expect(difference(memcached, {}, seen(observed))).toEqual([]);
 });
 
 test.each<[string, Partial<ObservedChild>, string[]]>([
@@ -48,7 +49,7 @@ test.each<[string, Partial<ObservedChild>, string[]]>([
   ['no owner', { ownerUid: undefined }, ['leave']],
   ['being deleted', { isDeleting: true, fingerprint: 'other' }, []],
 ])('a child with %s', (_, changes, verbs) => {
-  const steps = difference(memcached, seen(withDeployment(observed(deploymentKind, changes))));
+  const steps = difference(memcached, {}, seen(withDeployment(observed(deploymentKind, changes))));
   expect(steps.map(({ verb }) => verb)).toEqual(verbs);
 });
 
@@ -57,6 +58,7 @@ test('what the server is known to store in other words is left alone', () => {
   expect(
     difference(
       memcached,
+      {},
       seen(child, (_uid, _wanted, found) => found === 'rewritten'),
     ),
   ).toEqual([]);

@@ -1,6 +1,6 @@
 /** What has to be done so that the children are as they should be. */
 import type { DefaultedMemcached } from '../api/index.ts';
-import { type Child, children } from '../children/index.ts';
+import { type Child, children, type Surroundings } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { wantedFingerprint } from './fingerprint.ts';
 import type { ObservedChild } from './observed.ts';
@@ -18,16 +18,22 @@ export interface Seen {
 }
 
 /** One step for each child that is not as it should be, in the order of the table; none when all is well. */
-export function difference(memcached: DefaultedMemcached, seen: Seen): Step[] {
-  return children.flatMap((child) => stepFor(memcached, child, seen) ?? []);
+export function difference(memcached: DefaultedMemcached, surroundings: Surroundings, seen: Seen): Step[] {
+  return children.flatMap(
+    (child) => stepFor(child, child.build(memcached, surroundings), memcached.metadata.uid, seen) ?? [],
+  );
 }
 
-function stepFor(memcached: DefaultedMemcached, { kind, build }: Child, seen: Seen): Step | undefined {
-  const desired = build(memcached);
+function stepFor(
+  { kind }: Child,
+  desired: KubernetesObject | undefined,
+  ownerUid: string | undefined,
+  seen: Seen,
+): Step | undefined {
   const observed = seen.child(kind);
   if (!observed) return desired && { verb: 'create', kind, desired };
   const { uid, name } = observed.metadata;
-  const isOurs = observed.ownerUid === memcached.metadata.uid;
+  const isOurs = observed.ownerUid === ownerUid;
   if (!desired) return isOurs && !observed.isDeleting ? { verb: 'delete', kind, observed } : undefined;
   if (!isOurs) return { verb: 'leave', kind, name };
   if (observed.isDeleting) return undefined; // it is made anew when it is gone

@@ -38,7 +38,7 @@ export async function reconcile(key: string, by: Reconciler, { signal }: Reconci
 
   const invalid = invalidities(memcached);
   const wanted = invalid.length > 0 ? undefined : withDefaults(memcached, by.defaults);
-  const steps = wanted ? difference(wanted, by.world.seen(key)) : [];
+  const steps = wanted ? difference(wanted, {}, by.world.seen(key)) : [];
   const outcomes = isPaused(memcached) ? [] : await applyAll(key, steps, memcached, by, signal);
 
   for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);

@@ -73,7 +73,7 @@ function unlessNotFound(error: unknown): void {
 async function counterexamples(from: Memcached, isAnew: boolean): Promise<Counterexample[]> {
   const found: Counterexample[] = [];
   for (const { kind, build } of children) {
-    const desired = build(withDefaults(from));
+    const desired = build(withDefaults(from), {});
     if (!desired) continue;
     if (isAnew) await client.delete(kind, NAME, NAMESPACE).catch(unlessNotFound);
     const stored = await client.apply<KubernetesObject>(kind, desired, { fieldManager: MANAGED_BY, force: true });

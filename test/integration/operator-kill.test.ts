@@ -77,7 +77,7 @@ async function unfinished(): Promise<string[]> {
     for (const one of memcacheds) {
       const { name } = one.metadata;
       const object = objects.get(name);
-      const desired = build(withDefaults(one));
+      const desired = build(withDefaults(one), {});
       if (!object || !desired || observedFingerprint({ ...object, ...kind }, MANAGED_BY) !== wantedFingerprint(desired))
         found.push(`${kind.kind} ${name} is ${object ? 'not as wanted' : 'missing'}`);
       objects.delete(name);
