@@ -10,6 +10,8 @@ export interface ControlPlaneOptions {
   readonly audit: boolean;
   /** Let controller-manager and scheduler ask for as much as thousands of pods need. */
   readonly scale: boolean;
+  /** More arguments of the API server, to make it another one than most. */
+  readonly apiserverArgs?: readonly string[];
 }
 
 export function auditLog(instance: Pick<Instance, 'directory'>): string {
@@ -48,7 +50,7 @@ export function etcd(instance: Instance): Process {
   };
 }
 
-export function apiserver(instance: Instance, { audit }: ControlPlaneOptions): Process {
+export function apiserver(instance: Instance, { audit, apiserverArgs = [] }: ControlPlaneOptions): Process {
   const { apiserver: address, services } = addresses(instance);
   const pki = (file: string) => pkiFile(instance, file);
   return {
@@ -85,6 +87,7 @@ export function apiserver(instance: Instance, { audit }: ControlPlaneOptions): P
             '--audit-log-maxsize=0',
           ]
         : []),
+      ...apiserverArgs,
     ],
   };
 }

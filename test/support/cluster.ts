@@ -22,12 +22,21 @@ export interface TestClusterOptions {
   readonly root?: string;
   readonly audit?: boolean;
   readonly fakeNodes?: number;
+  readonly apiserverArgs?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
 /** Starts the cluster, or heals it, as `make cluster` does. */
 export async function startCluster(options: TestClusterOptions): Promise<TestCluster> {
-  const { name, form, root = ROOT, audit = false, fakeNodes = 1, signal = new AbortController().signal } = options;
+  const {
+    name,
+    form,
+    root = ROOT,
+    audit = false,
+    fakeNodes = 1,
+    apiserverArgs = [],
+    signal = new AbortController().signal,
+  } = options;
   let printed = '';
   const output = {
     write(text: string) {
@@ -35,7 +44,16 @@ export async function startCluster(options: TestClusterOptions): Promise<TestClu
       return process.stdout.write(text);
     },
   };
-  const cluster = { root, name, form, audit, fakeNodes, scale: form === 'fake', startedBy: 'cluster' } as const;
+  const cluster = {
+    root,
+    name,
+    form,
+    audit,
+    fakeNodes,
+    apiserverArgs,
+    scale: form === 'fake',
+    startedBy: 'cluster',
+  } as const;
   const instance = await up({ ...cluster, signal, output });
   return { instance, printed, kubectl: (args, extra) => kubectl(instance, args, extra) };
 }
