@@ -65,7 +65,7 @@ test('a stop lets the running stage end in order and begins no other', async () 
   await begun.lit();
   stop.abort();
   expect(await running).toEqual([
-    { name: 'slow', seconds: expect.any(Number), tally: { passed: 1, failed: 1, skipped: 0 } },
+    { name: 'slow', seconds: expect.any(Number), tally: { passed: 1, failed: 1, skipped: 0 }, failures: [] },
     { name: 'later', seconds: 0 },
   ]);
   expect(lines).toEqual(['\n── slow: slow']);

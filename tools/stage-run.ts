@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Stage } from './stages.ts';
-import { type StageResult, tallyOfCheck, tallyOfTests } from './tally.ts';
+import { failuresIn, type StageResult, tallyOfCheck, tallyOfTests } from './tally.ts';
 import { TALLY_FILE } from './tally-reporter.ts';
 
 export interface StageRunOptions {
@@ -37,7 +37,7 @@ async function runStage(stage: Stage, tallyFile: string, options: StageRunOption
   const seconds = (performance.now() - begin) / 1000;
   if (!stage.countsTests) return { name: stage.name, seconds, tally: tallyOfCheck(exitCode) };
   const marks = existsSync(tallyFile) ? readFileSync(tallyFile, 'utf8') : '';
-  return { name: stage.name, seconds, tally: tallyOfTests(marks, exitCode) };
+  return { name: stage.name, seconds, tally: tallyOfTests(marks, exitCode), failures: failuresIn(marks) };
 }
 
 /** The exit code of the program; `null` where it was killed or could not be started. */

@@ -1,5 +1,6 @@
 /** A vitest reporter that marks each result in a file as it comes, so that counts survive a crash or an interruption. */
 import { appendFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
 import type { Mark } from './tally.ts';
 
@@ -17,26 +18,33 @@ export class TallyReporter implements Reporter {
   }
 
   onTestCaseResult(test: TestCase): void {
-    const { state } = test.result();
-    if (state !== 'pending') this.#mark(state);
+    const { state, errors = [] } = test.result();
+    if (state === 'failed') this.#markFailed(`${test.module.relativeModuleId} > ${test.fullName}`, errors);
+    else if (state !== 'pending') this.#mark(state);
   }
 
   /** A hook that failed leaves no failed test behind. */
   onTestSuiteResult(suite: TestSuite): void {
-    if (suite.errors().length > 0) this.#mark('failed');
+    if (suite.errors().length > 0)
+      this.#markFailed(`${suite.module.relativeModuleId} > ${suite.fullName}`, suite.errors());
   }
 
   /** Nor does a file that could not be loaded. */
   onTestModuleEnd(module: TestModule): void {
-    if (module.errors().length > 0) this.#mark('failed');
+    if (module.errors().length > 0) this.#markFailed(module.relativeModuleId, module.errors());
   }
 
   onTestRunEnd(): void {
     this.#mark('end');
   }
 
-  #mark(mark: Mark): void {
-    if (this.#file !== undefined) appendFileSync(this.#file, `${mark}\n`);
+  #markFailed(name: string, errors: readonly { readonly message: string }[]): void {
+    const [firstLine = ''] = stripVTControlCharacters(errors[0]?.message ?? '').split('\n');
+    this.#mark('failed', ` ${name}: ${firstLine}`);
+  }
+
+  #mark(mark: Mark, about = ''): void {
+    if (this.#file !== undefined) appendFileSync(this.#file, `${mark}${about}\n`);
   }
 }
 

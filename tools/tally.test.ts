@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { closingLine, type StageResult, summaryTable, type Tally, tallyOfCheck, tallyOfTests, total } from './tally.ts';
+import {
+  closingLine,
+  failureList,
+  failuresIn,
+  type StageResult,
+  summaryTable,
+  type Tally,
+  tallyOfCheck,
+  tallyOfTests,
+  total,
+} from './tally.ts';
 
 const marks = (...lines: string[]) => `${lines.join('\n')}\n`;
 
@@ -15,7 +25,12 @@ test.each([
 describe('a test run', () => {
   test.each<[string, string, number | null, Tally]>([
     ['all well', marks('passed', 'passed', 'end'), 0, { passed: 2, failed: 0, skipped: 0 }],
-    ['a failure', marks('passed', 'failed', 'skipped', 'end'), 1, { passed: 1, failed: 1, skipped: 1 }],
+    [
+      'a failure',
+      marks('passed', 'failed x.test.ts > is well: it is not', 'skipped', 'end'),
+      1,
+      { passed: 1, failed: 1, skipped: 1 },
+    ],
     ['an error outside the tests', marks('passed', 'end'), 1, { passed: 1, failed: 1, skipped: 0 }],
     ['a crash midway', marks('passed', 'passed'), null, { passed: 2, failed: 1, skipped: 0 }],
     ['a crash after a failure', marks('passed', 'failed'), null, { passed: 1, failed: 2, skipped: 0 }],
@@ -70,4 +85,13 @@ test('the table has a row per stage', () => {
       'e2e                 -        -        -  not run',
     ].join('\n'),
   );
+});
+
+test('what failed is told once more', () => {
+  const failures = failuresIn(marks('passed', 'failed x.test.ts > is well: it is not', 'end'));
+  expect(failures).toEqual(['x.test.ts > is well: it is not']);
+  expect(failureList([...results, { name: 'unit', seconds: 1, failures }])).toBe(
+    '\nunit: x.test.ts > is well: it is not',
+  );
+  expect(failureList(results)).toBe('');
 });

@@ -11,9 +11,11 @@ export interface StageResult {
   readonly name: string;
   readonly seconds: number;
   readonly tally?: Tally;
+  /** What the failed tests say of themselves. */
+  readonly failures?: readonly string[];
 }
 
-/** The marks that the reporter leaves behind, one per line; `end` is the last of a run that came to its end. */
+/** The marks that the reporter leaves behind, one per line; `failed` goes on with what failed; `end` is the last of a run that came to its end. */
 export type Mark = 'passed' | 'failed' | 'skipped' | 'end';
 
 /** A check without counts of its own is one test: it passes when its program does. */
@@ -24,12 +26,16 @@ export function tallyOfCheck(exitCode: number | null): Tally {
 /** What a test run reported, with one failure more for what no test can report: a crash, an error outside the tests, no tests at all. */
 export function tallyOfTests(marks: string, exitCode: number | null): Tally {
   const lines = marks.split('\n');
-  const count = (mark: Mark) => lines.filter((line) => line === mark).length;
+  const count = (mark: Mark) => lines.filter((line) => line.split(' ', 1)[0] === mark).length;
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')];
   const crashed = count('end') === 0;
   const failedSilently = exitCode !== 0 && failed === 0;
   const ranNothing = passed + failed === 0;
   return { passed, failed: failed + (crashed || failedSilently || ranNothing ? 1 : 0), skipped };
+}
+
+export function failuresIn(marks: string): string[] {
+  return marks.split('\n').flatMap((line) => (line.startsWith('failed ') ? [line.slice('failed '.length)] : []));
 }
 
 /** The sum; nothing that passed at all counts as a failure, so that an empty run is never green. */
@@ -52,4 +58,9 @@ export function summaryTable(results: readonly StageResult[]): string {
   return [['stage', 'passed', 'failed', 'skipped', 'time'], ...rows]
     .map(([name = '', ...cells]) => name.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
     .join('\n');
+}
+
+/** Once more at the end, where it is found without scrolling. */
+export function failureList(results: readonly StageResult[]): string {
+  return results.flatMap(({ name, failures = [] }) => failures.map((one) => `\n${name}: ${one}`)).join('');
 }

@@ -2,7 +2,7 @@
 import { delimiter, resolve } from 'node:path';
 import { runStages } from './stage-run.ts';
 import { type Stage, stages } from './stages.ts';
-import { closingLine, summaryTable, total } from './tally.ts';
+import { closingLine, failureList, summaryTable, total } from './tally.ts';
 
 const usage = `Runs the checks and tests of the project. Run it from the root.
 
@@ -45,7 +45,7 @@ async function main(args: readonly string[]): Promise<number> {
 
   const results = await runStages(chosen, { stop: stop.signal, kill: kill.signal, print: console.log });
   const sum = total(results);
-  console.log(`\n${summaryTable(results)}\n\n${closingLine(sum)}`);
+  console.log(`\n${summaryTable(results)}\n${failureList(results)}\n${closingLine(sum)}`);
   if (stop.signal.aborted) return 130;
   return sum.failed === 0 ? 0 : 1;
 }
