@@ -4,7 +4,8 @@ import { onTestFinished } from 'vitest';
 import { createClient } from '../../src/runtime/client/api-client.ts';
 import type { Client, WatchEvent } from '../../src/runtime/client/client.ts';
 import type { ClientOptions } from '../../src/runtime/client/options.ts';
-import { Cable, FaultyServer, type FaultyServerOptions } from './faulty-server.ts';
+import { Cable } from './fault-proxy/cable.ts';
+import { FaultyServer, type FaultyServerOptions } from './faulty-server.ts';
 
 export const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 

@@ -1,5 +1,4 @@
-/** An HTTP/2 server that does what real API servers do only when something goes wrong, behind a cable that can be cut. */
-import { randomBytes, webcrypto } from 'node:crypto';
+/** An HTTP/2 server that does what real API servers do only when something goes wrong. */
 import { once } from 'node:events';
 import {
   type IncomingHttpHeaders,
@@ -7,12 +6,11 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
-import 'reflect-metadata'; // @peculiar/x509 asks for it
-import * as x509 from '@peculiar/x509';
 import type { Access } from '../../src/runtime/client/access.ts';
 import { type Credentials, fixedCredentials } from '../../src/runtime/client/credentials.ts';
+import { type Pair, selfSigned } from './self-signed.ts';
 
 export interface Request {
   readonly stream: ServerHttp2Stream;
@@ -30,6 +28,8 @@ export interface FaultyServerOptions {
   readonly protocols?: readonly string[];
   readonly maxStreams?: number;
 }
+
+const pair = selfSigned();
 
 export class FaultyServer {
   readonly sessions: ServerHttp2Session[] = [];
@@ -113,65 +113,6 @@ export class FaultyServer {
   }
 }
 
-/** A cable between client and server: what goes in at this port comes out at the other, unless it is frozen or cut. */
-export class Cable {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  #isFrozen = false;
-
-  private constructor(to: number) {
-    this.#server = createTcpServer((near) => {
-      const far = connect(to, '127.0.0.1');
-      for (const [socket, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('data', (data) => this.#isFrozen || other.write(data));
-        socket.once('close', () => {
-          this.#sockets.delete(socket);
-          if (!this.#isFrozen) other.destroy();
-        });
-      }
-    });
-  }
-
-  static async to(port: number): Promise<Cable> {
-    const cable = new Cable(port);
-    cable.#server.listen(0, '127.0.0.1');
-    await once(cable.#server, 'listening');
-    return cable;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  get ends(): number {
-    return this.#sockets.size;
-  }
-
-  /** From now on nothing passes, and nobody is told. */
-  freeze(): void {
-    this.#isFrozen = true;
-  }
-
-  thaw(): void {
-    this.#isFrozen = false;
-  }
-
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  async close(): Promise<void> {
-    this.cut();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-}
-
 /** One HTTP/2 frame, for what no library would send. */
 export function frame(type: number, streamId: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9);
@@ -179,33 +120,4 @@ export function frame(type: number, streamId: number, payload: Buffer): Buffer {
   head[3] = type;
   head.writeUInt32BE(streamId, 5);
   return Buffer.concat([head, payload]);
-}
-
-interface Pair {
-  readonly certificate: string;
-  readonly key: string;
-}
-
-const pair = selfSigned();
-
-async function selfSigned(): Promise<Pair> {
-  x509.cryptoProvider.set(webcrypto);
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: `01${randomBytes(8).toString('hex')}`,
-    name: 'CN=faulty-server',
-    notBefore: new Date(Date.now() - 3_600_000),
-    notAfter: new Date(Date.now() + 86_400_000),
-    keys,
-    signingAlgorithm: algorithm,
-    extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }])],
-  });
-  const der = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  const key = `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`;
-  return { certificate: certificate.toString('pem'), key };
 }
