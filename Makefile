@@ -77,6 +77,14 @@ generate manifests: $(INSTALLED) ## Write what is made from the code: CRD, permi
 bench: $(INSTALLED) ## Measure the operator beside a bare client, on simulated nodes. ARGS='--count 500'
 	@node bench/main.ts $(ARGS)
 
+##@ The operator in the cluster
+
+IMG ?= ghcr.io/c5c3/memcached-operator:latest
+
+.PHONY: image
+image: $(INSTALLED) ## Build the operator's image, without Docker: an OCI archive, dist/image.tar. IMG=…
+	@node deploy/main.ts image --image '$(IMG)'
+
 ##@ To come
 
 TO_COME := deploy undeploy docker-build docker-push bundle bundle-build bundle-push

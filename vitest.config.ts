@@ -9,7 +9,7 @@ export default defineConfig({
     watch: false,
     teardownTimeout: 120_000,
     projects: [
-      { test: { name: 'unit', include: ['{src,devcluster,tools}/**/*.test.ts'], maxWorkers: 2 } },
+      { test: { name: 'unit', include: ['{src,devcluster,deploy,tools}/**/*.test.ts'], maxWorkers: 2 } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...real } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real } },
     ],

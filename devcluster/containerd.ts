@@ -4,15 +4,20 @@ import path from 'node:path';
 import { environment, run } from './command.ts';
 import { type ImagePart, imageFile, PAUSE } from './images/index.ts';
 import { addresses, type Instance } from './instance.ts';
-import { CONTAINERD_SOCKET, type Node } from './node.ts';
+import { CONTAINERD_SOCKET, type Node, type NodeName } from './node.ts';
 import { partDirectory } from './parts.ts';
 import type { Process } from './processes.ts';
 import { programPath } from './programs.ts';
 
+/** What the process is called. */
+export function containerdOf(node: NodeName): string {
+  return `containerd-${node.replace('node-', '')}`;
+}
+
 export function containerd(instance: Instance, node: Node): Process {
   const shim = path.dirname(programPath('containerd-shim-runc-v2'));
   return {
-    name: `containerd-${node.number}`,
+    name: containerdOf(node.name),
     program: programPath('containerd'),
     args: ['--config', node.file('containerd.toml')],
     files: {
@@ -78,11 +83,15 @@ export async function importImages(node: Node, images: readonly ImagePart[], sig
   for (const image of images) {
     const build = partDirectory(image);
     if (imported[image.reference] === build) continue;
-    const args = ['--namespace', 'k8s.io', 'images', 'import', '--local', path.join(build, imageFile)];
-    await ctr(node, args, signal);
+    await importArchive(node, path.join(build, imageFile), signal);
     imported[image.reference] = build;
     await writeFile(record, JSON.stringify(imported, undefined, 2));
   }
+}
+
+/** Makes the image of an OCI archive known to the node. */
+export async function importArchive(node: Node, archive: string, signal: AbortSignal): Promise<void> {
+  await ctr(node, ['--namespace', 'k8s.io', 'images', 'import', '--local', archive], signal);
 }
 
 /** Whether containerd answers. */

@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util';
 import { runCommandLine } from './command-line.ts';
 import { down } from './down.ts';
 import { ensurePackages, requireRoot } from './host.ts';
-import { kubeconfigOf, NODE_FORMS, type NodeForm } from './instance.ts';
+import { findInstance, kubeconfigOf, NODE_FORMS, type NodeForm } from './instance.ts';
+import { load } from './load.ts';
 import { Problem } from './problem.ts';
 import { type ProgramName, programNames, programPart, programPath } from './programs.ts';
 import { ensureBuilt, partsOf, up } from './up.ts';
@@ -16,6 +17,7 @@ A real Kubernetes on this machine, built from source.
 Commands:
   up               start the cluster, or heal it; builds what is missing
   down             stop it and remove every trace of it
+  load <archive>   give its nodes an image, from an OCI archive
   build            only build what is missing, for clusters of every form
   program <name>   build one program if it is missing, and print where it is
                    (${programNames.join(', ')})
@@ -60,6 +62,11 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
     const onWait = () =>
       process.stderr.write(`waiting for another process that is starting or stopping "${values.name}"\n`);
     if (await down(root, values.name, { signal, onWait })) process.stdout.write(`cluster "${values.name}" is gone\n`);
+  } else if (command === 'load') {
+    const instance = await findInstance(root, values.name);
+    if (!instance) throw new Problem(`There is no cluster "${values.name}".`, 'Start it first: `make cluster`.');
+    await load(instance, { archive: archiveOf(argument), signal });
+    process.stdout.write(`loaded ${argument} into the nodes of "${values.name}"\n`);
   } else if (command === 'build') {
     requireRoot();
     await ensurePackages(signal, (line) => process.stdout.write(`${line}\n`));
@@ -101,6 +108,11 @@ function programOf(text: string | undefined): ProgramName {
   const name = programNames.find((known) => known === text);
   if (name) return name;
   throw new Problem(`"${text ?? ''}" is no program of the cluster.`, `Use one of: ${programNames.join(', ')}.`);
+}
+
+function archiveOf(text: string | undefined): string {
+  if (text !== undefined) return path.resolve(text);
+  throw new Problem('There is no name of an archive.', 'Write it after the command: load dist/image.tar.');
 }
 
 function countOf(text: string): number {

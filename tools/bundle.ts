@@ -1,4 +1,5 @@
-/** Puts the operator with all its dependencies into one file, which starts faster and takes less memory than its sources. Run it from the root. */
+/** Puts the operator with all its dependencies into one file, which starts faster and takes less memory than its sources. */
+import { dirname } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 /** Gives modules of the new kind what those of the old kind load others with. */
@@ -23,6 +24,7 @@ const requiredBuiltins: Plugin = {
 /** Writes the bundle, and beside it the map that leads stack traces back to the sources (`node --enable-source-maps`). */
 export async function bundle(outfile: string): Promise<{ bytes: number; files: number }> {
   const { metafile } = await build({
+    absWorkingDir: dirname(import.meta.dirname),
     entryPoints: ['src/main.ts'],
     outfile,
     bundle: true,

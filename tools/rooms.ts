@@ -32,9 +32,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 
   // beside src/
   devcluster: [],
+  deploy: ['devcluster', 'tools'],
   demo: ['devcluster'],
   tools: [],
-  test: [...operator, 'devcluster'],
+  test: [...operator, 'devcluster', 'deploy'],
   bench: [...operator, 'devcluster', 'test'],
 };
 
@@ -42,7 +43,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 export const mayTouchProcess: readonly string[] = ['main'];
 
 /** The directories that are looked at. */
-export const directories: readonly string[] = ['src', 'devcluster', 'demo', 'tools', 'test', 'bench'];
+export const directories: readonly string[] = ['src', 'devcluster', 'deploy', 'demo', 'tools', 'test', 'bench'];
 
 /** The room of a file, given relative to the root of the repository: `src/api/schema.ts` is in `api`, `src/config.test.ts` in `config`. */
 export function roomOf(file: string): string {

@@ -41,7 +41,7 @@ export function imagePart(recipe: Recipe): ImagePart {
       await mkdir(root, { recursive: true });
       await recipe.fillRoot({ ...context, root, workDirectory });
       context.report('writing the image');
-      await writeImage(directory, { reference, root, config }, context.signal);
+      await writeImage(directory, { reference, layers: [root], config }, context.signal);
       await rm(workDirectory, { recursive: true });
     },
   };

@@ -31,11 +31,11 @@ async function makeRoot(name: string, order: readonly string[]): Promise<string>
   return root;
 }
 
-async function write(name: string, root: string): Promise<Buffer> {
+async function write(name: string, ...layers: string[]): Promise<Buffer> {
   const target = path.join(directory, name);
   await mkdir(target);
   const config = { user: 'someone', entrypoint: ['/bin/program'], ports: ['80/tcp'] };
-  await writeImage(target, { reference: 'example.test/a/b:1.2', root, config }, new AbortController().signal);
+  await writeImage(target, { reference: 'example.test/a/b:1.2', layers, config }, new AbortController().signal);
   expect(await readdir(target)).toEqual([imageFile]);
   return readFile(path.join(target, imageFile));
 }
@@ -65,7 +65,7 @@ test('a changed file gives another image', async () => {
 });
 
 test('every blob has the digest and the size that its descriptor says', async () => {
-  await write('image', await makeRoot('root', ['bin/program', deepName]));
+  await write('image', await makeRoot('lower', ['bin/program', deepName]), await makeRoot('upper', ['bin/program']));
   const read = await extract('image');
   const json = async (file: string) => JSON.parse((await read(file)).toString());
   const blob = async (descriptor: { digest: string; size: number }) => {
@@ -82,8 +82,9 @@ test('every blob has the digest and the size that its descriptor says', async ()
   });
   const manifest = JSON.parse((await blob(entry)).toString());
   const config = JSON.parse((await blob(manifest.config)).toString());
-  await blob(manifest.layers[0]);
-  expect(config.rootfs.diff_ids).toEqual([manifest.layers[0].digest]);
+  const [lower, upper] = await Promise.all(manifest.layers.map(blob));
+  expect([lower.includes(deepName.slice(-100)), upper.includes(deepName.slice(-100))]).toEqual([true, false]);
+  expect(config.rootfs.diff_ids).toEqual(manifest.layers.map(({ digest }: { digest: string }) => digest));
   expect(config.config).toMatchObject({
     User: 'someone',
     Entrypoint: ['/bin/program'],

@@ -1,4 +1,4 @@
-/** Writes a directory tree as a container image: one tar in the OCI layout, which `ctr images import` takes. */
+/** Writes directory trees as a container image: one tar in the OCI layout, which `ctr images import` takes. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -24,20 +24,30 @@ interface Blob {
   readonly content: () => AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
-/** Leaves the image file in the directory. */
-export async function writeImage(
-  directory: string,
-  image: { readonly reference: string; readonly root: string; readonly config: ImageConfig },
-  signal: AbortSignal,
-): Promise<void> {
-  const layerFile = path.join(directory, 'layer.tar'); // a blob's name is its digest, so the layer must be whole first
-  const layer = await layerBlob(image.root, layerFile, signal);
-  const config = jsonBlob(configuration(image.config, layer.digest));
+/** A blob's name is its digest, so a layer must be whole before it goes into the archive: until then it is a file. */
+interface Layer extends Blob {
+  readonly file: string;
+}
+
+export interface Image {
+  readonly reference: string;
+  readonly config: ImageConfig;
+  /** Directories, each a layer over those before it. */
+  readonly layers: readonly string[];
+}
+
+/** Leaves the image file in the directory, and tells the digest of the image. */
+export async function writeImage(directory: string, image: Image, signal: AbortSignal): Promise<string> {
+  const layers: Layer[] = [];
+  for (const [index, root] of image.layers.entries()) {
+    layers.push(await layerBlob(root, path.join(directory, `layer-${index}.tar`), signal));
+  }
+  const config = jsonBlob(configuration(image.config, layers));
   const manifest = jsonBlob({
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.manifest.v1+json',
     config: descriptor('application/vnd.oci.image.config.v1+json', config),
-    layers: [descriptor('application/vnd.oci.image.layer.v1.tar', layer)],
+    layers: layers.map((layer) => descriptor('application/vnd.oci.image.layer.v1.tar', layer)),
   });
   const index = jsonBlob({
     schemaVersion: 2,
@@ -53,28 +63,29 @@ export async function writeImage(
       },
     ],
   });
-  const archive = layout([config, layer, manifest], index);
+  const archive = layout([config, ...layers, manifest], index);
   await pipeline(archive, createWriteStream(path.join(directory, imageFile)), { signal });
-  await rm(layerFile);
+  for (const { file } of layers) await rm(file);
+  return manifest.digest;
 }
 
 async function* layout(blobs: readonly Blob[], index: Blob): AsyncGenerator<Buffer> {
-  yield* file('oci-layout', jsonBlob({ imageLayoutVersion: '1.0.0' }));
-  yield* file('index.json', index);
+  yield* entry('oci-layout', jsonBlob({ imageLayoutVersion: '1.0.0' }));
+  yield* entry('index.json', index);
   yield header({ name: 'blobs/', mode: 0o755 });
   yield header({ name: 'blobs/sha256/', mode: 0o755 });
-  for (const blob of blobs) yield* file(blob.digest.replace('sha256:', 'blobs/sha256/'), blob);
+  for (const blob of blobs) yield* entry(blob.digest.replace('sha256:', 'blobs/sha256/'), blob);
   yield trailer();
 }
 
-async function* file(name: string, blob: Blob): AsyncGenerator<Buffer> {
+async function* entry(name: string, blob: Blob): AsyncGenerator<Buffer> {
   yield header({ name, mode: 0o644, size: blob.size });
   yield* blob.content();
   yield padding(blob.size);
 }
 
 /** No creation time: the same content must give the same digest. */
-function configuration(config: ImageConfig, layerDigest: string): unknown {
+function configuration(config: ImageConfig, layers: readonly Layer[]): unknown {
   return {
     ...platform(),
     config: {
@@ -84,7 +95,7 @@ function configuration(config: ImageConfig, layerDigest: string): unknown {
       ...(config.command && { Cmd: config.command }),
       ...(config.ports && { ExposedPorts: Object.fromEntries(config.ports.map((port) => [port, {}])) }),
     },
-    rootfs: { type: 'layers', diff_ids: [layerDigest] },
+    rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
   };
 }
 
@@ -102,7 +113,7 @@ function jsonBlob(value: unknown): Blob {
   return { digest, size: bytes.length, content: () => [bytes] };
 }
 
-async function layerBlob(root: string, target: string, signal: AbortSignal): Promise<Blob> {
+async function layerBlob(root: string, file: string, signal: AbortSignal): Promise<Layer> {
   const hash = createHash('sha256');
   let size = 0;
   const counted = async function* (chunks: AsyncIterable<Buffer>) {
@@ -112,6 +123,6 @@ async function layerBlob(root: string, target: string, signal: AbortSignal): Pro
       yield chunk;
     }
   };
-  await pipeline(treeTar(root), counted, createWriteStream(target), { signal });
-  return { digest: `sha256:${hash.digest('hex')}`, size, content: () => createReadStream(target) };
+  await pipeline(treeTar(root), counted, createWriteStream(file), { signal });
+  return { digest: `sha256:${hash.digest('hex')}`, size, content: () => createReadStream(file), file };
 }
