@@ -1,0 +1,64 @@
+/** The Secrets of the cluster: all are watched by their metadata, and those that a Memcached names are read, once for each version. */
+import type { Kind, KubernetesObject } from '../../kubernetes/object.ts';
+import { Informer, type InformerOptions, type StoredObject } from '../../runtime/cache/index.ts';
+import { type Client, isNotFound } from '../../runtime/client/index.ts';
+import { keyOf, partsOf } from '../../runtime/key.ts';
+import type { Secret } from './content.ts';
+import { factsOf, type SecretFacts } from './facts.ts';
+
+export const secretKind: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true };
+
+export interface SecretsOptions extends Pick<InformerOptions<StoredObject>, 'namespace' | 'log'> {
+  readonly client: Pick<Client, 'list' | 'watch' | 'get'>;
+}
+
+export class Secrets {
+  readonly informer: Informer<StoredObject>;
+  readonly #client: Pick<Client, 'get'>;
+  readonly #known = new Map<string, { readonly version: string; readonly facts: SecretFacts }>();
+  /** Reads that are under way, by key and version: whoever else wants to know waits for the same. */
+  readonly #reading = new Map<string, Promise<SecretFacts | undefined>>();
+
+  constructor(options: SecretsOptions) {
+    this.#client = options.client;
+    this.informer = new Informer({ ...options, kind: secretKind, metadataOnly: true, project: identityOf });
+    this.informer.onChange((change) => {
+      if (!change.new && change.old) this.#known.delete(keyOf(change.old));
+    });
+  }
+
+  /** What is in the Secret; nothing if there is none. Rejects when the API does not tell. */
+  async facts(key: string, signal: AbortSignal): Promise<SecretFacts | undefined> {
+    const watched = this.informer.get(key);
+    const version = watched && versionOf(watched);
+    const known = this.#known.get(key);
+    if (known && known.version === version) return known.facts;
+    const question = `${key} ${version}`;
+    const reading =
+      this.#reading.get(question) ?? this.#read(key, signal).finally(() => this.#reading.delete(question));
+    this.#reading.set(question, reading);
+    return reading;
+  }
+
+  /** One that was not watched yet is asked for as well: it may have been created a moment ago. */
+  async #read(key: string, signal: AbortSignal): Promise<SecretFacts | undefined> {
+    const { name, namespace } = partsOf(key);
+    try {
+      const secret = await this.#client.get<Secret>(secretKind, name, namespace, { signal });
+      const facts = factsOf(secret);
+      this.#known.set(key, { version: versionOf(secret), facts });
+      return facts;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+function identityOf({ metadata: { name, namespace, uid, resourceVersion } }: KubernetesObject): StoredObject {
+  return { metadata: { name, namespace, uid, resourceVersion } };
+}
+
+function versionOf({ metadata: { uid, resourceVersion } }: StoredObject): string {
+  return `${uid} ${resourceVersion}`;
+}
