@@ -63,7 +63,7 @@ KUBECTL = $$(command -v kubectl || echo $(CURDIR)/.devcluster/kubectl)
 
 .PHONY: install
 install: $(INSTALLED) ## Install the CRD
-	@$(KUBECTL) --kubeconfig '$(CLUSTER_KUBECONFIG)' apply --server-side -f config/crd/
+	@$(KUBECTL) --kubeconfig '$(CLUSTER_KUBECONFIG)' apply --server-side -k config/crd
 
 .PHONY: run
 run: install ## Run the operator on this machine, without webhooks. ARGS='--log-level debug'

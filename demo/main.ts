@@ -20,7 +20,7 @@ const HELP = `Usage: node demo/main.ts up | down
 `;
 
 const ROOT = path.dirname(import.meta.dirname);
-const CRD = path.join(ROOT, 'config/crd');
+const CRD = path.join(ROOT, 'config/crd/memcacheds.yaml');
 const NAMESPACE = path.join(import.meta.dirname, 'namespace.yaml');
 const EXAMPLE = path.join(ROOT, 'examples/basic-cache.yaml');
 /** Apart for every cluster, so that one demo does not touch another. */

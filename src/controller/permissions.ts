@@ -35,6 +35,13 @@ export function permissions(): PolicyRule[] {
   ];
 }
 
+/** What it must be allowed to do in the namespace that it runs in, besides. */
+export function ownPermissions(): PolicyRule[] {
+  return [
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'patch'] }, // one of several leads
+  ];
+}
+
 function rule({ apiVersion, plural }: Kind, verbs: readonly string[], subresource?: string): PolicyRule {
   const [group = '', version] = apiVersion.split('/');
   const resource = subresource === undefined ? plural : `${plural}/${subresource}`;

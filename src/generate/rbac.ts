@@ -1,21 +1,37 @@
 /** The permissions of the operator, as manifests. */
-import { permissions } from '../controller/permissions.ts';
+import { ownPermissions, type PolicyRule, permissions } from '../controller/permissions.ts';
 
 export const NAMESPACE = 'memcached-operator-system';
 export const SERVICE_ACCOUNT = 'memcached-operator-controller-manager';
 const ROLE = 'memcached-operator-manager-role';
+const BINDING = 'memcached-operator-manager-rolebinding';
 const RBAC = 'rbac.authorization.k8s.io';
+const LABELS = { 'app.kubernetes.io/name': 'memcached-operator' };
+/** Its pods have to be as harmless as Kubernetes can ask for. */
+const RESTRICTED = {
+  'pod-security.kubernetes.io/enforce': 'restricted',
+  'pod-security.kubernetes.io/warn': 'restricted',
+};
 
 export function rbac(): object[] {
+  const account = { name: SERVICE_ACCOUNT, namespace: NAMESPACE };
   return [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: SERVICE_ACCOUNT, namespace: NAMESPACE } },
-    { apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: { name: ROLE }, rules: permissions() },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels: { ...LABELS, ...RESTRICTED } } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { ...account, labels: LABELS } },
+    ...granted('ClusterRole', {}, permissions()),
+    ...granted('Role', { namespace: NAMESPACE }, ownPermissions()),
+  ];
+}
+
+/** A role, and that the operator has it. */
+function granted(kind: 'Role' | 'ClusterRole', place: object, rules: readonly PolicyRule[]): object[] {
+  return [
+    { apiVersion: `${RBAC}/v1`, kind, metadata: { name: ROLE, ...place, labels: LABELS }, rules },
     {
       apiVersion: `${RBAC}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'memcached-operator-manager-rolebinding' },
-      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: ROLE },
+      kind: `${kind}Binding`,
+      metadata: { name: BINDING, ...place, labels: LABELS },
+      roleRef: { apiGroup: RBAC, kind, name: ROLE },
       subjects: [{ kind: 'ServiceAccount', name: SERVICE_ACCOUNT, namespace: NAMESPACE }],
     },
   ];
