@@ -14,14 +14,16 @@ export interface Limits {
 
 export const defaultLimits: Limits = {
   requestTimeoutMs: 30_000,
-  connectTimeoutMs: 10_000,
-  pingIntervalMs: 10_000,
-  pingTimeoutMs: 8_000,
+  connectTimeoutMs: 5_000,
+  pingIntervalMs: 5_000,
+  pingTimeoutMs: 6_000,
   streamsPerSession: 80,
 };
 
 export interface RequestInfo {
   readonly verb: string;
+  /** That of HTTP. */
+  readonly method: string;
   readonly kind?: string | undefined;
   /** The HTTP status; 0: none came. */
   readonly code: number;

@@ -104,7 +104,7 @@ export class Transport {
       throw error;
     } finally {
       const seconds = (performance.now() - begin) / 1000;
-      this.#options.onRequest?.({ verb: call.verb, kind: call.kind, code, seconds });
+      this.#options.onRequest?.({ verb: call.verb, method: call.method, kind: call.kind, code, seconds });
     }
   }
 

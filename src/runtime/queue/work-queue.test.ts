@@ -115,18 +115,29 @@ test('the hooks hear what metrics need', async () => {
   };
   const queue = new WorkQueue({ clock, hooks });
   queue.add('a', 'refresh');
+  queue.add('a'); // is due already
   clock.advance(3);
   await queue.take();
   clock.advance(4);
-  expect(queue.longestRunningMs).toBe(4);
+  queue.add('b');
+  await queue.take();
+  clock.advance(1);
+  expect([queue.longestRunningMs, queue.unfinishedMs]).toEqual([5, 6]);
+  queue.add('b'); // once more, after this time
   queue.retry('a');
   queue.done('a');
-  expect(queue.longestRunningMs).toBe(0);
+  expect([queue.longestRunningMs, queue.unfinishedMs]).toEqual([1, 1]);
+  queue.done('b');
+  expect([queue.longestRunningMs, queue.unfinishedMs]).toEqual([0, 0]);
   expect(heard).toEqual([
     ['added', 'refresh'],
     ['taken', 3],
+    ['added', 'change'],
+    ['taken', 0],
+    ['added', 'change'],
     ['retried', 1],
-    ['finished', 4],
+    ['finished', 5],
+    ['finished', 1],
   ]);
 });
 

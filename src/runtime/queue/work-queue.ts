@@ -6,8 +6,9 @@ import { Delays } from './delays.ts';
 /** Something has changed, or it is merely time to look again. */
 export type Priority = 'change' | 'refresh';
 
-/** Calls for metrics. `length` and `longestRunningMs` are for those that ask by themselves. */
+/** Calls for metrics. `length`, `running` and the times of what runs are for those that ask by themselves. */
 export interface QueueHooks {
+  /** Not told of a key that is due already. */
   added?(priority: Priority): void;
   taken?(waitedMs: number): void;
   retried?(failures: number): void;
@@ -72,9 +73,15 @@ export class WorkQueue {
     return first ? this.#clock.now() - first.since : 0;
   }
 
+  /** For how long all running keys together have been running. */
+  get unfinishedMs(): number {
+    const now = this.#clock.now();
+    return this.#running.values().reduce((sum, { since }) => sum + now - since, 0);
+  }
+
   add(key: string, priority: Priority = 'change'): void {
     if (this.#isShutDown) return;
-    this.#hooks.added?.(priority);
+    if (!this.#isDue(key)) this.#hooks.added?.(priority);
     const wanted = stronger(priority, this.#delays.get(key)?.value);
     this.#delays.delete(key);
     const running = this.#running.get(key);
