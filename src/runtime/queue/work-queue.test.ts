@@ -209,7 +209,7 @@ class Twins {
   }
 }
 
-test('does what the model does, whatever happens', async () => {
+test('does what the model does, whatever happens', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 150, size: 'max' }), async (actions) => {
       const twins = new Twins();
