@@ -131,6 +131,7 @@ test('a watch that the server ends goes on where it was, at once, then with care
   server.endWatches();
   await turn();
   expect(server.requests).toEqual(['watch', 'watch', 'watch']);
+  expect(Object.fromEntries(started.informer.endings)).toEqual({ ended: 3 });
 });
 
 test('a watch that was well makes earlier failures forgotten', async () => {
@@ -143,6 +144,7 @@ test('a watch that was well makes earlier failures forgotten', async () => {
   await started.pass(250);
   expect(server.requests.slice(4)).toEqual(['watch']);
   await started.end();
+  expect(Object.fromEntries(started.informer.endings)).toEqual({ failed: 4 }); // our own end is none
 });
 
 test('to be stopped is no failure', async () => {

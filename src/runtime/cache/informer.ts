@@ -8,7 +8,7 @@ import { type Delivery, deliveries, type Scope } from './deliveries.ts';
 import { Listeners } from './listeners.ts';
 import { Rest } from './rest.ts';
 import { type Change, type IndexFunction, Store, type StoredObject } from './store.ts';
-import { follow, type Happening, happeningOf, type Place, START, type WatchState } from './watch-state.ts';
+import { follow, type Happening, happeningOf, type Outcome, type Place, START, type WatchState } from './watch-state.ts';
 
 export interface InformerOptions<Stored extends StoredObject> extends Scope {
   readonly client: Pick<Client, 'list' | 'watch'>;
@@ -39,6 +39,7 @@ export class Informer<Stored extends StoredObject> {
   readonly #changes: Listeners<Change<Stored>>;
   readonly #presence: Listeners<boolean>;
   readonly #rest: Rest;
+  readonly #endings = new Map<Outcome, number>();
   #state: WatchState = START;
   #isPresent: boolean | undefined;
   #resourceVersion: string | undefined;
@@ -62,6 +63,11 @@ export class Informer<Stored extends StoredObject> {
 
   get size(): number {
     return this.#store.size;
+  }
+
+  /** How often a conversation with the server has ended, and how. After each, another one is begun. */
+  get endings(): ReadonlyMap<Outcome, number> {
+    return this.#endings;
   }
 
   hasSynced(): boolean {
@@ -132,6 +138,7 @@ export class Informer<Stored extends StoredObject> {
     this.#rest.clear();
     this.#watchingSince = place === 'watch' ? this.#clock.now() : Number.POSITIVE_INFINITY;
     const happening = await this.#hear(deliveries(source, place, this.#resourceVersion)).catch(happeningOf);
+    if (!signal.aborted) this.#endings.set(happening.outcome, (this.#endings.get(happening.outcome) ?? 0) + 1);
     return { ...happening, healthy: this.#clock.now() - this.#watchingSince >= HEALTHY_MS };
   }
 
