@@ -1,9 +1,17 @@
 /** The Deployment: the servers themselves. */
 import { annotation, type DefaultedMemcached } from '../api/index.ts';
-import type { Container, Deployment, PodAntiAffinity, PodTemplateSpec, Probe } from '../kubernetes/deployment.ts';
+import type { Deployment } from '../kubernetes/deployment.ts';
 import type { Kind } from '../kubernetes/object.ts';
+import type { Container, PodSpec, Probe } from '../kubernetes/pod-template.ts';
 import { memcachedArguments } from './arguments.ts';
-import { childMetadata, selectorLabels } from './identity.ts';
+import { authentication } from './authentication.ts';
+import { encryption } from './encryption.ts';
+import { exporterContainer } from './exporter.ts';
+import { childLabels, childMetadata, selectorLabels, usersAnnotations } from './identity.ts';
+import { LOOPBACK, SERVER_PORT } from './ports.ts';
+import { exporterListener, type Protection } from './protection.ts';
+import { antiAffinity, spreadConstraints } from './spreading.ts';
+import type { Surroundings } from './surroundings.ts';
 
 export const deploymentKind: Kind = {
   apiVersion: 'apps/v1',
@@ -12,21 +20,26 @@ export const deploymentKind: Kind = {
   namespaced: true,
 };
 
-export function deploymentFor(memcached: DefaultedMemcached): Deployment {
-  const { spec } = memcached;
-  const labels = selectorLabels(memcached);
-  const restart = memcached.metadata.annotations?.[annotation.restartTrigger];
+export function deploymentFor(memcached: DefaultedMemcached, surroundings: Surroundings): Deployment {
+  const { metadata, spec } = memcached;
+  const protections = [encryption, authentication].flatMap((protect) => protect(memcached, surroundings) ?? []);
+  const restart = metadata.annotations?.[annotation.restartTrigger];
+  const annotations = [
+    usersAnnotations(spec.podAnnotations),
+    restart === undefined ? {} : { [annotation.restartTrigger]: restart },
+    ...protections.map((protection) => protection.annotations),
+  ].flatMap((some) => Object.entries(some));
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: childMetadata(memcached),
     spec: {
-      ...(spec.replicas !== undefined && { replicas: spec.replicas }),
+      replicas: spec.autoscaling.enabled ? undefined : spec.replicas, // the autoscaler decides
       strategy: strategy(memcached),
-      selector: { matchLabels: labels },
+      selector: { matchLabels: selectorLabels(memcached) },
       template: {
-        metadata: { labels, ...(restart !== undefined && { annotations: { [annotation.restartTrigger]: restart } }) },
-        spec: podSpec(memcached),
+        metadata: { labels: childLabels(memcached, spec.podLabels), annotations: Object.fromEntries(annotations) },
+        spec: podSpec(memcached, protections),
       },
     },
   };
@@ -38,44 +51,47 @@ function strategy({ spec }: DefaultedMemcached): Deployment['spec']['strategy'] 
   return { type: 'RollingUpdate', rollingUpdate: { maxSurge: isHard ? 0 : 1, maxUnavailable: isHard ? 1 : 0 } };
 }
 
-function podSpec(memcached: DefaultedMemcached): PodTemplateSpec {
-  const { highAvailability, security } = memcached.spec;
+function podSpec(memcached: DefaultedMemcached, protections: readonly Protection[]): PodSpec {
+  const { spec } = memcached;
+  const server = memcachedContainer(memcached, protections);
+  const address = exporterListener(spec, protections) === undefined ? undefined : LOOPBACK;
   return {
+    hostname: protections.find(({ hostname }) => hostname !== undefined)?.hostname,
     automountServiceAccountToken: false,
-    terminationGracePeriodSeconds: highAvailability.gracefulShutdown.terminationGracePeriodSeconds,
-    securityContext: security.podSecurityContext,
+    terminationGracePeriodSeconds: spec.highAvailability.gracefulShutdown.terminationGracePeriodSeconds,
+    securityContext: spec.security.podSecurityContext,
     affinity: { podAntiAffinity: antiAffinity(memcached) },
-    containers: [memcachedContainer(memcached)],
+    topologySpreadConstraints: spreadConstraints(memcached),
+    nodeSelector: spec.nodeSelector,
+    tolerations: spec.tolerations,
+    priorityClassName: spec.priorityClassName || undefined,
+    imagePullSecrets: spec.imagePullSecrets,
+    containers: spec.monitoring.enabled ? [server, exporterContainer(spec, address)] : [server],
+    volumes: protections.map(({ volume }) => volume),
   };
 }
 
-function antiAffinity(memcached: DefaultedMemcached): PodAntiAffinity {
-  const { 'app.kubernetes.io/managed-by': _, ...matchLabels } = selectorLabels(memcached);
-  const term = { labelSelector: { matchLabels }, topologyKey: 'kubernetes.io/hostname' };
-  return memcached.spec.highAvailability.antiAffinityPreset === 'hard'
-    ? { requiredDuringSchedulingIgnoredDuringExecution: [term] }
-    : { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term }] };
-}
-
-function memcachedContainer({ spec }: DefaultedMemcached): Container {
+function memcachedContainer({ spec }: DefaultedMemcached, protections: readonly Protection[]): Container {
   const { gracefulShutdown } = spec.highAvailability;
   return {
     name: 'memcached',
     image: spec.image,
-    args: memcachedArguments(spec),
-    ports: [{ name: 'memcached', containerPort: 11211, protocol: 'TCP' }],
+    args: memcachedArguments(spec, protections),
+    env: protections.flatMap(({ env }) => env ?? []),
+    ports: [{ name: SERVER_PORT.name, containerPort: SERVER_PORT.port, protocol: 'TCP' }],
     livenessProbe: probe(10, 10),
     readinessProbe: probe(5, 5),
-    ...(spec.resources && { resources: spec.resources }),
+    resources: spec.resources,
     securityContext: spec.security.containerSecurityContext,
+    volumeMounts: protections.map(({ volume, mountPath }) => ({ name: volume.name, mountPath, readOnly: true })),
     // Kubernetes' own sleep: it needs no shell in the image.
-    ...(gracefulShutdown.enabled && {
-      lifecycle: { preStop: { sleep: { seconds: gracefulShutdown.preStopDelaySeconds } } },
-    }),
+    lifecycle: gracefulShutdown.enabled
+      ? { preStop: { sleep: { seconds: gracefulShutdown.preStopDelaySeconds } } }
+      : undefined,
     terminationMessagePolicy: 'FallbackToLogsOnError', // so that memcached's last words reach our status
   };
 }
 
 function probe(initialDelaySeconds: number, periodSeconds: number): Probe {
-  return { tcpSocket: { port: 'memcached' }, initialDelaySeconds, periodSeconds };
+  return { tcpSocket: { port: SERVER_PORT.name }, initialDelaySeconds, periodSeconds };
 }

@@ -4,6 +4,7 @@ import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { deploymentFor, deploymentKind } from './deployment.ts';
 import { serviceFor, serviceKind } from './service.ts';
 import type { Surroundings } from './surroundings.ts';
+import { withoutEmpties } from './without-empties.ts';
 
 export { deploymentKind } from './deployment.ts';
 export { MANAGED_BY, MANAGED_SELECTOR, podSelector } from './identity.ts';
@@ -20,7 +21,12 @@ export interface Child {
 }
 
 /** Watches, differences and permissions all follow from this table. */
-export const children: readonly Child[] = [
+const table: readonly Child[] = [
   { kind: deploymentKind, isOptional: false, build: deploymentFor },
   { kind: serviceKind, isOptional: false, build: serviceFor },
 ];
+
+export const children: readonly Child[] = table.map((child) => ({
+  ...child,
+  build: (memcached, surroundings) => withoutEmpties(child.build(memcached, surroundings)),
+}));

@@ -13,10 +13,15 @@ test('is headless, and leads to the servers', () => {
       'app.kubernetes.io/managed-by': 'memcached-operator',
     },
   });
-  expect(metadata).not.toHaveProperty('annotations');
+  expect(metadata.annotations).toEqual({});
 });
 
 test('has the annotations that the Memcached gives it', () => {
   const annotations = { 'example.com/a': 'b' };
   expect(serviceFor(example({ service: { annotations } })).metadata.annotations).toEqual(annotations);
+});
+
+test('has a port for metrics when there are some', () => {
+  const { ports } = serviceFor(example({ monitoring: { enabled: true } })).spec;
+  expect(ports[1]).toEqual({ name: 'metrics', port: 9150, targetPort: 'metrics', protocol: 'TCP' });
 });

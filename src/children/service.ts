@@ -3,17 +3,20 @@ import type { DefaultedMemcached } from '../api/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import type { Service } from '../kubernetes/service.ts';
 import { childMetadata, selectorLabels } from './identity.ts';
+import { METRICS_PORT, SERVER_PORT } from './ports.ts';
 
 export const serviceKind: Kind = { apiVersion: 'v1', kind: 'Service', plural: 'services', namespaced: true };
 
 export function serviceFor(memcached: DefaultedMemcached): Service {
+  const { service, monitoring } = memcached.spec;
+  const ports = monitoring.enabled ? [SERVER_PORT, METRICS_PORT] : [SERVER_PORT];
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: childMetadata(memcached, memcached.spec.service?.annotations),
+    metadata: childMetadata(memcached, { annotations: service?.annotations }),
     spec: {
       clusterIP: 'None',
-      ports: [{ name: 'memcached', port: 11211, targetPort: 'memcached', protocol: 'TCP' }],
+      ports: ports.map(({ name, port }) => ({ name, port, targetPort: name, protocol: 'TCP' })),
       selector: selectorLabels(memcached),
     },
   };

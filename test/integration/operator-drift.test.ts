@@ -5,6 +5,7 @@ import { type Memcached, memcachedKind, withDefaults } from '../../src/api/index
 import { deploymentFor } from '../../src/children/deployment.ts';
 import { deploymentKind } from '../../src/children/index.ts';
 import { serviceFor, serviceKind } from '../../src/children/service.ts';
+import { withoutEmpties } from '../../src/children/without-empties.ts';
 import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
 import { ApiError } from '../../src/runtime/client/index.ts';
 import {
@@ -167,7 +168,7 @@ for (const [title, kind, build] of kinds) {
   }) => {
     const name = `fields-${title.toLowerCase()}`;
     const { value } = await createReady(at, memcached(name, RICH), signal);
-    const desired = build(withDefaults(value)) as unknown as Record<string, unknown>;
+    const desired = withoutEmpties<unknown>(build(withDefaults(value), {})) as Record<string, unknown>;
     const paths = leaves(desired).filter((path) => !isOfIdentity(path) && !isOfOwner(path));
     const valueAt = (path: Path) =>
       path.reduce<unknown>((from, part) => (from as Record<string, unknown>)[part], desired);
