@@ -187,7 +187,7 @@ function stats(name = '', value = ''): string {
 const impostors: readonly {
   readonly what: string;
   readonly reason: MemcachedError['reason'];
-  answer(socket: Socket): unknown;
+  readonly answer: (socket: Socket) => unknown;
 }[] = [
   { what: 'never answers', reason: 'timeout', answer: () => {} },
   { what: 'a byte at a time', reason: 'timeout', answer: (socket) => drip(socket, stats()) },
