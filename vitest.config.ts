@@ -1,6 +1,9 @@
 /** Three kinds of tests: beside the source, against a real API server, and against real nodes. */
 import { defineConfig } from 'vitest/config';
 
+/** On a busy machine they take their time; a test that hangs still ends. */
+const unit = { maxWorkers: 2, testTimeout: 60_000 };
+
 /** Tests that start real servers: one file after another, because two cores carry one cluster at a time. */
 const real = { fileParallelism: false, maxWorkers: 1, testTimeout: 300_000, hookTimeout: 600_000 };
 
@@ -9,7 +12,7 @@ export default defineConfig({
     watch: false,
     teardownTimeout: 120_000,
     projects: [
-      { test: { name: 'unit', include: ['{src,devcluster,deploy,tools}/**/*.test.ts'], maxWorkers: 2 } },
+      { test: { name: 'unit', include: ['{src,devcluster,deploy,tools}/**/*.test.ts'], ...unit } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...real } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real } },
     ],
