@@ -7,6 +7,7 @@ test('without flags, everything has a default', () => {
     concurrency: 16,
     logLevel: 'info',
     healthAddress: { host: undefined, port: 8081 },
+    metricsAddress: { host: undefined, port: 8443 },
   });
 });
 
@@ -28,7 +29,18 @@ test('reads what it is given', () => {
   });
 });
 
+test('metrics have an address and a certificate, or are off', () => {
+  const args = ['--metrics-bind-address', '127.0.0.1:0', '--metrics-cert-dir', '/certs'];
+  expect(readConfig(args, {})).toMatchObject({
+    metricsAddress: { host: '127.0.0.1', port: 0 },
+    metricsCertDirectory: '/certs',
+  });
+  expect(readConfig(['--metrics-bind-address', '0'], {})).not.toHaveProperty('metricsAddress');
+});
+
 test.each([
+  [['--metrics-bind-address', 'off'], '--metrics-bind-address (port): "" is not a whole number'],
+  [['--metrics-bind-address', ':70000'], '--metrics-bind-address (port): "70000" is not a whole number'],
   [['--concurrency', '0'], '--concurrency: "0" is not a whole number from 1 to 1000.'],
   [['--concurrency', 'many'], '--concurrency: "many" is not a whole number from 1 to 1000.'],
   [['--log-level', 'loud'], '--log-level: "loud" is none of debug, info, error.'],
@@ -44,7 +56,15 @@ test('--help names every flag, and --version wins over nothing else', () => {
   expect(readConfig(['--help'], {})).toBe('help');
   expect(readConfig(['--version'], {})).toBe('version');
   const flags = ['kubeconfig', 'context', 'watch-namespaces', 'default-image', 'default-exporter-image', 'concurrency'];
-  for (const flag of [...flags, 'health-probe-bind-address', 'log-level', 'version', 'help']) {
+  for (const flag of [
+    ...flags,
+    'health-probe-bind-address',
+    'metrics-bind-address',
+    'metrics-cert-dir',
+    'log-level',
+    'version',
+    'help',
+  ]) {
     expect(HELP).toContain(`--${flag}`);
   }
 });

@@ -11,6 +11,9 @@ export interface Config {
   readonly concurrency: number;
   readonly logLevel: LogLevel;
   readonly healthAddress: Address;
+  /** Without it no metrics are served. */
+  readonly metricsAddress?: Address;
+  readonly metricsCertDirectory?: string;
 }
 
 export interface Address {
@@ -39,6 +42,9 @@ What it does:
 
 How it runs:
   --health-probe-bind-address <[host]:port>  where /healthz and /readyz answer (default: :8081)
+  --metrics-bind-address <[host]:port|0>     where /metrics answers, over HTTPS; 0: nowhere (default: :8443)
+  --metrics-cert-dir <directory>             tls.crt and tls.key to serve metrics with, read again when they change
+                                             (default: a certificate that vouches for itself)
   --log-level <level>                        ${LOG_LEVELS.join(', ')} (default: info)
   --version                                  prints the version
   --help                                     prints this text
@@ -67,6 +73,7 @@ export function readConfig(args: readonly string[], env: Environment): Config | 
     concurrency: wholeNumber('--concurrency', flags.concurrency, 1, 1000),
     logLevel: level(flags['log-level']),
     healthAddress: address('--health-probe-bind-address', flags['health-probe-bind-address']),
+    ...metrics(flags['metrics-bind-address'], flags['metrics-cert-dir']),
   });
 }
 
@@ -82,6 +89,8 @@ function parse(args: readonly string[]) {
         'default-exporter-image': { type: 'string' },
         concurrency: { type: 'string', default: '16' },
         'health-probe-bind-address': { type: 'string', default: ':8081' },
+        'metrics-bind-address': { type: 'string', default: ':8443' },
+        'metrics-cert-dir': { type: 'string' },
         'log-level': { type: 'string', default: 'info' },
         version: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -112,6 +121,13 @@ function wholeNumber(flag: string, text: string, least: number, most: number): n
   const number = Number(text);
   if (text.trim() !== '' && Number.isInteger(number) && number >= least && number <= most) return number;
   throw new ConfigError(`${flag}: "${text}" is not a whole number from ${least} to ${most}.`);
+}
+
+function metrics(bind: string, certDirectory: string | undefined) {
+  return {
+    ...(bind !== '0' && { metricsAddress: address('--metrics-bind-address', bind) }),
+    ...(certDirectory !== undefined && { metricsCertDirectory: certDirectory }),
+  };
 }
 
 function address(flag: string, text: string): Address {
