@@ -77,7 +77,7 @@ generate manifests: $(INSTALLED) ## Write what is made from the code: CRD, permi
 bench: $(INSTALLED) ## Measure the operator beside a bare client, on simulated nodes. ARGS='--count 500'
 	@node bench/main.ts $(ARGS)
 
-##@ The operator in the cluster
+##@ The operator in a cluster ($KUBECONFIG, or the embedded one)
 
 IMG ?= ghcr.io/c5c3/memcached-operator:latest
 
@@ -85,9 +85,17 @@ IMG ?= ghcr.io/c5c3/memcached-operator:latest
 image: $(INSTALLED) ## Build the operator's image, without Docker: an OCI archive, dist/image.tar. IMG=…
 	@node deploy/main.ts image --image '$(IMG)'
 
+.PHONY: deploy
+deploy: $(INSTALLED) ## Run the operator in the cluster; the embedded one gets the image that is built here. IMG=… NAME=…
+	@node deploy/main.ts up --image '$(IMG)' --name '$(NAME)'
+
+.PHONY: undeploy
+undeploy: $(INSTALLED) ## Remove it with all Memcacheds; KEEP_CRD=1 leaves those. NAME=…
+	@node deploy/main.ts down --name '$(NAME)' $(if $(KEEP_CRD),--keep-crd)
+
 ##@ To come
 
-TO_COME := deploy undeploy docker-build docker-push bundle bundle-build bundle-push
+TO_COME := docker-build docker-push bundle bundle-build bundle-push
 .PHONY: $(TO_COME)
 $(TO_COME): ## Each of them says so, and fails
 	@echo "make $@: not there yet; ARCHITECTURE.md says what exists today." >&2; exit 2

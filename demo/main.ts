@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
-import { CommandFailed, run, WITHOUT_PROXY } from '../devcluster/command.ts';
+import { CommandFailed } from '../devcluster/command.ts';
 import { runCommandLine } from '../devcluster/command-line.ts';
 import { down } from '../devcluster/down.ts';
-import { isInstalled } from '../devcluster/host.ts';
-import { findInstance, kubeconfigOf } from '../devcluster/instance.ts';
+import { findInstance } from '../devcluster/instance.ts';
+import { callKubectl, givenCluster, type Kubectl, kubectlOf } from '../devcluster/kubectl.ts';
 import { withPortForward } from '../devcluster/port-forward.ts';
 import { Problem } from '../devcluster/problem.ts';
 import { up } from '../devcluster/up.ts';
@@ -34,18 +34,11 @@ function suffixOf(kubeconfig = ''): string {
   return kubeconfig === '' ? '' : `-${createHash('sha256').update(kubeconfig).digest('hex').slice(0, 8)}`;
 }
 
-/** How kubectl is called on the cluster of the demo. */
-interface Cluster {
-  readonly kubeconfig: string;
-  readonly kubectl: readonly [program: string, ...args: string[]];
-  readonly env: Readonly<Record<string, string>>;
-}
-
 async function show(signal: AbortSignal): Promise<void> {
   const given = await givenCluster(signal);
   if (given) say(`using the cluster of KUBECONFIG=${process.env['KUBECONFIG']}`);
   const cluster = given ?? (await embeddedCluster(signal));
-  const kubectl = (...args: string[]) => call(cluster, args, signal);
+  const kubectl = (...args: string[]) => callKubectl(cluster, args, { signal });
   say('\n== The operator, running on this machine');
   const isCrdOurs = (await ownsCrd()) || (await kubectl('get', '-f', CRD, '--ignore-not-found')) === '';
   say(await kubectl('apply', '--server-side', '-f', CRD));
@@ -59,52 +52,16 @@ async function show(signal: AbortSignal): Promise<void> {
   say(await kubectl(...IN_DEMO, 'get', 'memcacheds,deployments,services,pods', '-o', 'wide'));
   say('\n== What the server answers');
   for (const line of await converse(cluster, signal)) say(line);
-  say(`\nLook around:  ${cluster.kubectl.join(' ')} ${IN_DEMO.join(' ')} get mc -o yaml`);
+  say(`\nLook around:  ${cluster.command.join(' ')} ${IN_DEMO.join(' ')} get mc -o yaml`);
   say('Remove it:    make demo-down');
 }
 
-function call(
-  { kubectl: [program, ...start], env }: Cluster,
-  args: readonly string[],
-  signal: AbortSignal,
-): Promise<string> {
-  return run(program, [...start, ...args], { signal, env });
-}
-
-/** The cluster that KUBECONFIG names, if it does. */
-async function givenCluster(signal: AbortSignal): Promise<Cluster | undefined> {
-  const given = process.env['KUBECONFIG'];
-  if (!given) return undefined;
-  if (!(await isInstalled('kubectl'))) {
-    throw new Problem(
-      'KUBECONFIG is set, but there is no kubectl on the PATH.',
-      'Install kubectl, or unset KUBECONFIG to get a cluster with one of its own.',
-    );
-  }
-  const cluster: Cluster = { kubeconfig: given, kubectl: ['kubectl'], env: {} };
-  await call(cluster, ['version', '--request-timeout=15s'], signal).catch((error: unknown) => {
-    if (!(error instanceof CommandFailed)) throw error;
-    throw new Problem(
-      `The cluster of KUBECONFIG=${given} does not answer.`,
-      'See that `kubectl version` works, or unset KUBECONFIG to get a cluster of its own.',
-      { cause: error },
-    );
-  });
-  return cluster;
-}
-
-async function embeddedCluster(signal: AbortSignal): Promise<Cluster> {
+async function embeddedCluster(signal: AbortSignal): Promise<Kubectl> {
   if (!(await findInstance(ROOT, CLUSTER))) {
     say('starting an embedded Kubernetes (the first time it is built from source, which takes a while)');
   }
   const options = { root: ROOT, name: CLUSTER, form: 'real', fakeNodes: 0, audit: false, scale: false } as const;
   return kubectlOf(await up({ ...options, startedBy: 'demo', signal, output: process.stdout }));
-}
-
-function kubectlOf(instance: { readonly directory: string }): Cluster {
-  const kubeconfig = path.relative(process.cwd(), kubeconfigOf(instance));
-  const kubectl = path.join(path.dirname(kubeconfig), 'kubectl');
-  return { kubeconfig, kubectl: [kubectl, '--kubeconfig', kubeconfig], env: WITHOUT_PROXY };
 }
 
 async function untilReady(kubectl: (...args: string[]) => Promise<string>): Promise<void> {
@@ -122,9 +79,9 @@ async function untilReady(kubectl: (...args: string[]) => Promise<string>): Prom
 }
 
 /** Through a port of this machine, so that it works on every cluster. */
-function converse({ kubectl, env }: Cluster, signal: AbortSignal): Promise<string[]> {
+function converse({ command, env }: Kubectl, signal: AbortSignal): Promise<string[]> {
   const target = 'deployment/basic-cache';
-  const options = { kubectl: [...kubectl, ...IN_DEMO], target, port: 11211, env, signal } as const;
+  const options = { kubectl: [...command, ...IN_DEMO], target, port: 11211, env, signal } as const;
   return withPortForward(options, async (port) => {
     const questions = ['version\r\n', 'set greeting 0 60 5\r\nhello\r\n', 'get greeting\r\n'];
     const lines: string[] = [];
@@ -172,7 +129,7 @@ async function remove(signal: AbortSignal): Promise<void> {
   const cluster = instance ? kubectlOf(instance) : await givenCluster(signal);
   if (!cluster) return;
   const manifests = isCrdOurs ? ['-f', NAMESPACE, '-f', CRD] : ['-f', NAMESPACE];
-  const removed = await call(cluster, ['delete', '--ignore-not-found', ...manifests], signal);
+  const removed = await callKubectl(cluster, ['delete', '--ignore-not-found', ...manifests], { signal });
   if (removed) say(removed);
   if (instance) say('the cluster stays, because it was there before the demo: make cluster-down removes it');
 }

@@ -2,32 +2,76 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCommandLine } from '../devcluster/command-line.ts';
+import { load } from '../devcluster/load.ts';
 import { Problem } from '../devcluster/problem.ts';
-import { buildImage } from './image.ts';
+import { type BuiltImage, buildImage } from './image.ts';
 import { fullReference } from './image-reference.ts';
+import { isDeployment, manifests, withImage } from './manifests.ts';
+import { remove } from './removal.ts';
+import { untilRolledOut } from './rollout.ts';
+import { findTarget } from './target.ts';
 
+const ROOT = path.dirname(import.meta.dirname);
 const HELP = `Usage: node deploy/main.ts <command> [options]
 
 Commands:
   image            build the operator's image, an OCI archive
+  up               deploy the operator to the cluster of KUBECONFIG, or to the embedded one, whose
+                   nodes get the image that is built here; wait until it is ready
+  down             remove it
 
 Options:
   --image <name>   the image's name (default: ghcr.io/c5c3/memcached-operator:latest)
   --archive <file> where the image is written (default: dist/image.tar)
+  --name <name>    which embedded cluster (default: "default")
+  --keep-crd       down: keep the definition of Memcacheds, and so all Memcacheds
   --help           this text
 `;
+
+type Options = ReturnType<typeof parseOrExplain>['values'];
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseOrExplain(args);
   const [command] = positionals;
-  if (values.help || command === undefined) {
-    process.stdout.write(HELP);
-    return;
+  if (values.help || command === undefined) process.stdout.write(HELP);
+  else if (command === 'image') await image(values, signal);
+  else if (command === 'up') await up(values, signal);
+  else if (command === 'down') await down(values, signal);
+  else throw new Problem(`There is no command "${command}".`, 'See --help.');
+}
+
+async function image({ image: name, archive }: Options, signal: AbortSignal): Promise<BuiltImage> {
+  const reference = fullReference(name);
+  const built = await buildImage(reference, archive, { signal, output: process.stdout });
+  say(`${path.relative(process.cwd(), built.file)}: ${reference}, ${built.digest}`);
+  return built;
+}
+
+async function up(options: Options, signal: AbortSignal): Promise<void> {
+  const reference = fullReference(options.image);
+  const target = await findTarget(ROOT, options.name, signal);
+  let digest: string | undefined;
+  if (target.instance) {
+    const built = await image(options, signal);
+    await load(target.instance, { archive: built.file, signal });
+    digest = built.digest;
   }
-  if (command !== 'image') throw new Problem(`There is no command "${command}".`, 'See --help.');
-  const reference = fullReference(values.image);
-  const { file, digest } = await buildImage(reference, values.archive, { signal, output: process.stdout });
-  process.stdout.write(`${path.relative(process.cwd(), file)}: ${reference}, ${digest}\n`);
+  const since = performance.now();
+  const objects = (await manifests(target)).map((manifest) => withImage(manifest, reference, digest));
+  const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+  say((await target.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], input)).trimEnd());
+  const deployments = objects.filter(isDeployment);
+  for (const deployment of deployments) await untilRolledOut({ target, deployment, say, signal });
+  say(`the operator is ready after ${((performance.now() - since) / 1000).toFixed(1)} s`);
+}
+
+async function down({ name, 'keep-crd': keepCrd }: Options, signal: AbortSignal): Promise<void> {
+  await remove({ target: await findTarget(ROOT, name, signal), keepCrd, say, signal });
+  say('the operator is gone');
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 function parseOrExplain(args: readonly string[]) {
@@ -37,7 +81,9 @@ function parseOrExplain(args: readonly string[]) {
       allowPositionals: true,
       options: {
         image: { type: 'string', default: 'ghcr.io/c5c3/memcached-operator:latest' },
-        archive: { type: 'string', default: path.join(path.dirname(import.meta.dirname), 'dist/image.tar') },
+        archive: { type: 'string', default: path.join(ROOT, 'dist/image.tar') },
+        name: { type: 'string', default: 'default' },
+        'keep-crd': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });

@@ -1,0 +1,79 @@
+/** Takes the operator out of a cluster again, in an order in which nothing is left behind and nothing waits for what is gone. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../devcluster/problem.ts';
+import { isDeployment, type Manifest, manifests } from './manifests.ts';
+import type { Target } from './target.ts';
+
+export interface RemovalOptions {
+  readonly target: Target;
+  /** The definition of Memcacheds stays, and with it all Memcacheds and what they own. */
+  readonly keepCrd: boolean;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const CRD = 'customresourcedefinition/memcacheds.memcached.c5c3.io';
+const PATIENCE_MS = 120_000;
+/** Whatever a Memcached can own, and what follows from that. */
+const OWNED = 'deployments,services,endpointslices,poddisruptionbudgets,networkpolicies,horizontalpodautoscalers,pods';
+/** Webhooks that nobody answers would refuse every change, also those of the garbage collector. */
+const WEBHOOKS = 'mutatingwebhookconfigurations,validatingwebhookconfigurations';
+
+/** Removes everything that is in the manifests, and what local operators may have left. */
+export async function remove(options: RemovalOptions): Promise<void> {
+  const { target, keepCrd } = options;
+  const all = await manifests(target);
+  const isOther = (one: Manifest) => !isDeployment(one) && !isNamespace(one) && !isCrd(one);
+  await drop(options, [WEBHOOKS, '-l', 'app.kubernetes.io/name=memcached-operator']);
+  if (!keepCrd) await removeMemcacheds(options);
+  await drop(options, ['-f', '-', '--cascade=foreground'], all.filter(isDeployment)); // its pods still use the rest
+  await drop(options, ['-f', '-'], all.filter(isOther));
+  if (!keepCrd) await drop(options, [CRD]);
+  await drop(options, ['-f', '-'], all.filter(isNamespace));
+}
+
+const isNamespace = ({ kind }: Manifest) => kind === 'Namespace';
+const isCrd = ({ kind }: Manifest) => kind === 'CustomResourceDefinition';
+
+async function drop({ target, say }: RemovalOptions, what: readonly string[], objects?: Manifest[]): Promise<void> {
+  const input = objects?.map((object) => JSON.stringify(object)).join('\n---\n');
+  const flags = ['--ignore-not-found', `--timeout=${PATIENCE_MS / 1000}s`];
+  const removed = await target.kubectl(['delete', ...what, ...flags], input).catch((error: unknown) => {
+    throw new Problem(
+      'Not everything could be removed.',
+      'See what holds it (a finalizer?), then run the same command again: it goes on from here.',
+      { cause: error },
+    );
+  });
+  for (const line of removed.trim().split('\n')) if (line !== '' && !line.startsWith('No resources')) say(line);
+}
+
+/** While their definition is there, so that the garbage collector knows what it collects. */
+async function removeMemcacheds(options: RemovalOptions): Promise<void> {
+  const { target, say, signal } = options;
+  if ((await target.kubectl(['get', CRD, '--ignore-not-found', '-o', 'name'])) === '') return;
+  await drop(options, ['memcacheds.memcached.c5c3.io', '--all', '--all-namespaces']);
+  const list = [
+    'get',
+    OWNED,
+    '--all-namespaces',
+    '-l',
+    'app.kubernetes.io/managed-by=memcached-operator',
+    '-o',
+    'name',
+  ];
+  const deadline = performance.now() + PATIENCE_MS;
+  for (let said = ''; ; await sleep(500, undefined, { signal })) {
+    const left = (await target.kubectl(list)).trim();
+    if (left === '') return;
+    const count = left.split('\n').length;
+    if (said !== String(count)) say(`  ${count} objects of Memcacheds are still being collected`);
+    said = String(count);
+    if (performance.now() > deadline) {
+      throw new Problem(
+        `These objects of Memcacheds were not collected:\n${left}`,
+        'See that kube-controller-manager runs, then run the same command again.',
+      );
+    }
+  }
+}
