@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { LogFields } from '../../runtime/log.ts';
+import { ManualClock } from '../../runtime/manual-clock.ts';
+import type { Access } from './access.ts';
+import { Gatherer, type GathererOptions, type ServingPod } from './gatherer.ts';
+
+const INTERVAL_MS = 60_000;
+const EVERY = '0.0.0.0';
+
+/** One listener for all addresses of this machine that no packet leaves by: each of them is a pod. */
+let listener: Server;
+let asked: string[];
+let answer: (socket: Socket, host: string) => void;
+
+beforeEach(async () => {
+  asked = [];
+  answer = (socket) => socket.write(stats(1));
+  listener = createServer((socket) => {
+    const host = socket.localAddress ?? '';
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      asked.push(host);
+      answer(socket, host);
+    });
+  }).listen(0, EVERY);
+  await once(listener, 'listening');
+});
+
+afterEach(() => void listener.close());
+
+function stats(hits: number): string {
+  const zero = ['get_misses', 'curr_items', 'bytes', 'limit_maxbytes', 'evictions', 'uptime', 'curr_connections'];
+  const figures = ['version 1.6.45', `get_hits ${hits}`, ...zero.map((name) => `${name} 0`)];
+  return `${figures.map((figure) => `STAT ${figure}\r\n`).join('')}END\r\n`;
+}
+
+function pod(number: number): ServingPod {
+  return { name: `pod-${number}`, host: `127.0.${Math.floor(number / 200)}.${(number % 200) + 2}` };
+}
+
+const plain: Access = { server: {} };
+
+function started(options: Partial<GathererOptions> = {}) {
+  const clock = new ManualClock();
+  const logged: { message: string; fields: LogFields }[] = [];
+  const gathered: string[] = [];
+  const gatherer = new Gatherer({
+    podsOf: () => [pod(0), pod(1)],
+    accessOf: async () => plain,
+    intervalOf: () => INTERVAL_MS,
+    onGathered: (key) => gathered.push(key),
+    port: (listener.address() as AddressInfo).port,
+    log: {
+      debug: (message, fields = {}) => logged.push({ message, fields }),
+      info: () => expect.unreachable(),
+      error: () => expect.unreachable(),
+    },
+    clock,
+    random: () => 0.5,
+    ...options,
+  });
+  return { gatherer, clock, logged, gathered };
+}
+
+/** Until so many rounds of questions have ended. */
+async function rounds(gathered: readonly string[], count: number): Promise<void> {
+  await vi.waitFor(() => expect(gathered).toHaveLength(count), { timeout: 30_000 });
+}
+
+test('asks every server once in each interval, and tells what they say', async () => {
+  const { gatherer, clock, gathered } = started();
+  gatherer.follow('default/a');
+  gatherer.follow('default/a');
+  expect(gatherer.answersOf('default/a')).toEqual([]);
+  clock.advance(2000);
+  await rounds(gathered, 1);
+  expect(asked.sort()).toEqual([pod(0).host, pod(1).host]);
+  expect(gatherer.answersOf('default/a')).toMatchObject([
+    { pod: 'pod-0', figures: { hits: 1 } },
+    { pod: 'pod-1', figures: { hits: 1 } },
+  ]);
+  answer = (socket) => socket.write(stats(7));
+  await vi.waitFor(() => {
+    clock.advance(INTERVAL_MS);
+    expect(gathered.length).toBeGreaterThan(1);
+  });
+  expect(gatherer.answersOf('default/a')[0]?.figures.hits).toBe(7);
+  gatherer.close();
+  expect(gatherer.answersOf('default/a')).toEqual([]);
+});
+
+test('a Memcached that is forgotten is asked no more, not even to the end of a round', async () => {
+  const { gatherer, clock, gathered } = started();
+  let release = () => {};
+  answer = (socket) => {
+    release = () => socket.write(stats(1));
+  };
+  gatherer.follow('default/a');
+  clock.advance(2000);
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
+  gatherer.forget('default/a');
+  release();
+  clock.advance(10 * INTERVAL_MS);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([asked.length, gathered]).toEqual([2, []]);
+});
+
+test('a server that does not answer is passed over, and spoken of once', async () => {
+  const { gatherer, clock, gathered, logged } = started();
+  answer = (socket, host) => (host === pod(0).host ? socket.destroy() : socket.write(stats(1)));
+  gatherer.follow('default/a');
+  for (let round = 1; round <= 3; round += 1) {
+    await vi.waitFor(() => {
+      clock.advance(INTERVAL_MS);
+      expect(gathered).toHaveLength(round);
+    });
+    expect(gatherer.answersOf('default/a').map(({ pod: name }) => name)).toEqual(['pod-1']);
+  }
+  expect(logged.map(({ message, fields }) => [message, fields['pod']])).toEqual([
+    ['a server does not answer', 'pod-0'],
+  ]);
+  gatherer.close();
+});
+
+test('where the way in is not known, what was known stays', async () => {
+  let isKnown = true;
+  const accessOf = async () => {
+    if (!isKnown) throw new Error('the Secret cannot be read');
+    return plain;
+  };
+  const { gatherer, clock, gathered, logged } = started({ accessOf });
+  gatherer.follow('default/a');
+  clock.advance(2000);
+  await rounds(gathered, 1);
+  isKnown = false;
+  await vi.waitFor(() => {
+    clock.advance(INTERVAL_MS);
+    expect(logged.map(({ message }) => message)).toContain('servers cannot be asked');
+  });
+  expect(gatherer.answersOf('default/a')).toHaveLength(2);
+  gatherer.close();
+});
+
+test('200 hostile servers delay nobody', { timeout: 60_000 }, async () => {
+  const count = 200;
+  const told = new Map<string, number>();
+  const begin = performance.now();
+  const { gatherer, clock } = started({
+    podsOf: (key) => [pod(Number(key.split('-')[1]))],
+    onGathered: (key) => told.set(key, performance.now() - begin),
+    random: Math.random,
+  });
+  const isHostile = (host: string) => host.startsWith('127.0.0.');
+  answer = (socket, host) => (isHostile(host) ? undefined : socket.write(stats(1)));
+  const keys = Array.from({ length: 2 * count }, (_, number) => `default/mc-${number}`);
+  for (const key of keys) gatherer.follow(key);
+  clock.advance(2000);
+  const good = keys.slice(count);
+  await vi.waitFor(() => expect(good.every((key) => told.has(key))).toBe(true), { timeout: 30_000 });
+  const slowest = Math.round(Math.max(...good.map((key) => told.get(key) ?? 0)));
+  console.log(`the last of ${count} good servers was heard after ${slowest} ms, beside as many mute ones`);
+  expect(good.every((key) => gatherer.answersOf(key)[0]?.figures.hits === 1)).toBe(true);
+  gatherer.close();
+});

@@ -1,0 +1,164 @@
+/** Asks the servers of every Memcached for their figures, again and again, beside the reconciles and never in their way. */
+import { type Acquaintance, type Figures, meet, type Server } from '../../memcached/index.ts';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { partsOf } from '../../runtime/key.ts';
+import type { Log } from '../../runtime/log.ts';
+import { type Access, breachOf } from './access.ts';
+import { Turnstile } from './turnstile.ts';
+
+/** A pod that serves. */
+export interface ServingPod {
+  readonly name: string;
+  readonly host: string;
+}
+
+/** What one server told. */
+export interface Answer {
+  readonly pod: string;
+  readonly figures: Figures;
+  /** How the server lets in others than it should. */
+  readonly breach?: string;
+}
+
+export interface GathererOptions {
+  /** Those that can be asked now. */
+  readonly podsOf: (key: string) => readonly ServingPod[];
+  /** How they want to be asked. Rejects when that cannot be told now. */
+  readonly accessOf: (key: string) => Promise<Access>;
+  /** How long to wait before they are asked again. */
+  readonly intervalOf: (key: string) => number;
+  readonly onGathered: (key: string) => void;
+  readonly port: number;
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** Conversations at once, over all Memcacheds: each may take five seconds, should a server be mute. */
+const MOST_AT_ONCE = 400;
+/** Of these with servers that were mute the last time: they wait for each other, and for nobody else. */
+const MOST_MUTE_AT_ONCE = 50;
+/** The first questions of all Memcacheds are spread over this time. */
+const FIRST_MS = 2000;
+/** How often a server that was found safe is tried again. */
+const TRUST_MS = 3_600_000;
+
+interface Subject {
+  cancel: () => void;
+  answers: readonly Answer[];
+  /** Connections that are kept, since a handshake costs more than a question. */
+  readonly kept: Map<string, { readonly access: Access; readonly acquaintance: Acquaintance }>;
+  /** Those that were found safe, and when. */
+  readonly trusted: Map<string, { readonly access: Access; readonly at: number }>;
+  /** Those that did not answer when they were last asked. */
+  readonly mute: Set<string>;
+}
+
+export class Gatherer {
+  readonly #options: GathererOptions;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #turnstile = new Turnstile(MOST_AT_ONCE);
+  readonly #turnstileOfMute = new Turnstile(MOST_MUTE_AT_ONCE);
+  readonly #subjects = new Map<string, Subject>();
+
+  constructor(options: GathererOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+  }
+
+  /** From now on its servers are asked. */
+  follow(key: string): void {
+    if (this.#subjects.has(key)) return;
+    const subject = { cancel: () => {}, answers: [], kept: new Map(), trusted: new Map(), mute: new Set<string>() };
+    this.#subjects.set(key, subject);
+    this.#schedule(key, subject, this.#random() * FIRST_MS);
+  }
+
+  forget(key: string): void {
+    const subject = this.#subjects.get(key);
+    this.#subjects.delete(key);
+    subject?.cancel();
+    for (const { acquaintance } of subject?.kept.values() ?? []) acquaintance.close();
+  }
+
+  /** What was told last. */
+  answersOf(key: string): readonly Answer[] {
+    return this.#subjects.get(key)?.answers ?? [];
+  }
+
+  close(): void {
+    for (const key of [...this.#subjects.keys()]) this.forget(key);
+  }
+
+  #schedule(key: string, subject: Subject, ms: number): void {
+    subject.cancel = this.#clock.after(ms, () => {
+      void this.#gather(key, subject).finally(() => {
+        if (this.#subjects.get(key) !== subject) return;
+        // A little earlier or later each time, so that those who began together drift apart.
+        this.#schedule(key, subject, this.#options.intervalOf(key) * (0.9 + 0.2 * this.#random()));
+      });
+    });
+  }
+
+  /** Asks all servers of one Memcached at once. Never rejects. */
+  async #gather(key: string, subject: Subject): Promise<void> {
+    const pods = this.#options.podsOf(key);
+    forgetOthers(subject, new Set(pods.map(({ name }) => name)));
+    try {
+      const access = await this.#options.accessOf(key);
+      const answers = await Promise.all(pods.map((pod) => this.#askPolitely(key, subject, pod, access)));
+      if (this.#subjects.get(key) !== subject) return forgetOthers(subject, new Set());
+      subject.answers = answers.flatMap((answer) => answer ?? []);
+      this.#options.onGathered(key);
+    } catch (error) {
+      this.#options.log.debug('servers cannot be asked', { ...partsOf(key), error });
+    }
+  }
+
+  /** Nothing from a server that does not answer. It is spoken of once, not each time. */
+  async #askPolitely(key: string, subject: Subject, pod: ServingPod, access: Access): Promise<Answer | undefined> {
+    const turnstile = subject.mute.has(pod.name) ? this.#turnstileOfMute : this.#turnstile;
+    try {
+      const answer = await turnstile.during(() => this.#ask(subject, pod, access));
+      subject.mute.delete(pod.name);
+      return answer;
+    } catch (error) {
+      if (!subject.mute.has(pod.name))
+        this.#options.log.debug('a server does not answer', { ...partsOf(key), pod: pod.name, error });
+      subject.mute.add(pod.name);
+      return undefined;
+    }
+  }
+
+  async #ask(subject: Subject, { name, host }: ServingPod, access: Access): Promise<Answer> {
+    const server: Server = { host, port: this.#options.port, ...access.server };
+    const figures = await this.#figuresOf(subject, name, server, access);
+    const trust = subject.trusted.get(name);
+    if (trust?.access === access && this.#clock.now() - trust.at < TRUST_MS) return { pod: name, figures };
+    const breach = await breachOf(server, access);
+    if (breach !== undefined) return { pod: name, figures, breach };
+    subject.trusted.set(name, { access, at: this.#clock.now() });
+    return { pod: name, figures };
+  }
+
+  async #figuresOf(subject: Subject, name: string, server: Server, access: Access): Promise<Figures> {
+    const kept = subject.kept.get(name);
+    if (kept?.acquaintance.isOpen && kept.access === access) return kept.acquaintance.figures();
+    kept?.acquaintance.close();
+    subject.kept.delete(name);
+    const acquaintance = await meet(server);
+    if (server.tls) subject.kept.set(name, { access, acquaintance });
+    try {
+      return await acquaintance.figures();
+    } finally {
+      if (!server.tls) acquaintance.close();
+    }
+  }
+}
+
+function forgetOthers({ kept, trusted, mute }: Subject, pods: ReadonlySet<string>): void {
+  for (const [name, { acquaintance }] of kept) if (!pods.has(name)) acquaintance.close();
+  for (const names of [kept, trusted, mute]) for (const name of names.keys()) if (!pods.has(name)) names.delete(name);
+}
