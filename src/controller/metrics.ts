@@ -1,0 +1,117 @@
+/** The numbers that only this operator has: about each Memcached, about its watches, and about itself. */
+import type { Memcached, MemcachedStatus } from '../api/index.ts';
+import type { Informer, StoredObject } from '../runtime/cache/index.ts';
+import type { Registry } from '../runtime/metrics/registry.ts';
+import type { World } from './world.ts';
+
+const PREFIX = 'memcached_operator';
+
+/** Nothing is kept for metrics: all of it is read from what the watches tell, so that what is gone there is gone here. */
+export type Seen = Pick<World, 'informers'> & { readonly memcacheds: Pick<World['memcacheds'], 'list' | 'size'> };
+
+/** With more there would be pages of megabytes, and a Prometheus that has better things to do. */
+const MOST_INSTANCES = 10_000;
+
+const INSTANCE = ['namespace', 'name'] as const;
+
+/** One series each and instance, as long as the status says something about it. */
+const FIGURES: readonly {
+  readonly name: string;
+  readonly help: string;
+  readonly value: (status: MemcachedStatus) => number | undefined;
+}[] = [
+  { name: 'desired_replicas', help: 'Servers that are wanted', value: ({ replicas }) => replicas },
+  { name: 'ready_replicas', help: 'Servers that are ready', value: ({ readyReplicas }) => readyReplicas },
+  {
+    name: 'connections',
+    help: 'Open connections of clients, of all servers together',
+    value: ({ currentConnections }) => currentConnections,
+  },
+  {
+    name: 'hit_ratio',
+    help: 'Share of the gets that found their key, from 0 to 1, of all servers together',
+    value: ({ hitRatio }) => (hitRatio === undefined ? undefined : Number(hitRatio)),
+  },
+];
+
+/** Ours; what others may write beside them into the status makes no series. */
+const CONDITIONS = ['Available', 'Progressing', 'Degraded', 'Ready'];
+const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
+
+export function operatorMetrics(
+  registry: Registry,
+  worlds: readonly Seen[],
+  built: { readonly version: string; readonly node: string },
+): void {
+  registry.computed(
+    'gauge',
+    { name: `${PREFIX}_build_info`, help: 'Always 1; the labels say what runs', labels: ['version', 'node'] },
+    () => [[built, 1]],
+  );
+  instanceMetrics(registry, worlds);
+  watchMetrics(registry, worlds);
+}
+
+function instanceMetrics(registry: Registry, worlds: readonly Seen[]): void {
+  registry.computed('gauge', { name: `${PREFIX}_instances`, help: 'Memcacheds that there are' }, () =>
+    worlds.reduce((sum, { memcacheds }) => sum + memcacheds.size, 0),
+  );
+  const statuses = () =>
+    worlds
+      .values()
+      .flatMap(({ memcacheds }) => memcacheds.list())
+      .take(MOST_INSTANCES);
+  for (const { name, help, value } of FIGURES) {
+    registry.computed('gauge', { name: `${PREFIX}_instance_${name}`, help, labels: INSTANCE }, () =>
+      statuses().flatMap((memcached) => {
+        const number = value(memcached.status ?? {});
+        return number === undefined ? [] : [[instanceOf(memcached), number] as const];
+      }),
+    );
+  }
+  registry.computed(
+    'gauge',
+    {
+      name: `${PREFIX}_instance_condition`,
+      help: `1 where the condition (${CONDITIONS.join(', ')}) is True, 0 where it is False`,
+      labels: [...INSTANCE, 'condition'],
+    },
+    () => statuses().flatMap(conditionsOf),
+  );
+}
+
+function conditionsOf(memcached: Memcached) {
+  return (memcached.status?.conditions ?? []).flatMap(({ type, status }) => {
+    const value = CONDITION_VALUES[status];
+    if (value === undefined || !CONDITIONS.includes(type)) return [];
+    return [[{ ...instanceOf(memcached), condition: type }, value] as const];
+  });
+}
+
+function instanceOf({ metadata: { namespace = '', name } }: Memcached) {
+  return { namespace, name };
+}
+
+function watchMetrics(registry: Registry, worlds: readonly Seen[]): void {
+  registry.computed(
+    'counter',
+    {
+      name: `${PREFIX}_watch_restarts_total`,
+      help: 'Watches that had to begin anew, and why: ended (in order, as each does after some minutes), failed, expired (a new list is needed), refused, missing (the kind is not installed)',
+      labels: ['kind', 'reason'],
+    },
+    () => endingsOf(worlds.flatMap(({ informers }) => informers)),
+  );
+}
+
+/** Several informers may watch one kind, each in a namespace of its own. */
+function* endingsOf(informers: readonly Pick<Informer<StoredObject>, 'kind' | 'endings'>[]) {
+  for (const [kind, alike] of Map.groupBy(informers, (informer) => informer.kind.kind)) {
+    const endings = Map.groupBy(
+      alike.flatMap((informer) => [...informer.endings]),
+      ([reason]) => reason,
+    );
+    for (const [reason, counts] of endings)
+      yield [{ kind, reason }, counts.reduce((sum, [, count]) => sum + count, 0)] as const;
+  }
+}
