@@ -23,11 +23,11 @@ export function assignSlots(previous: Slots, pods: readonly Candidate[], count: 
   const byName = new Map(pods.map((pod) => [pod.name, pod]));
   const slots = Array.from({ length: count }, (_, slot) => byName.get(previous[slot] ?? '')?.name);
   const holders = new Set(slots);
-  const waiting = pods.filter((pod) => isServing(pod) && !holders.has(pod.name)).sort(byAge);
+  const waiting = pods.filter((pod) => isServing(pod) && !holders.has(pod.name)).toSorted(byAge);
   const free = slots
     .map((holder, slot) => ({ slot, urgency: urgency(byName.get(holder ?? '')) }))
     .filter(({ urgency }) => urgency > 0)
-    .sort((one, other) => other.urgency - one.urgency || one.slot - other.slot);
+    .toSorted((one, other) => other.urgency - one.urgency || one.slot - other.slot);
   for (const { slot } of free.slice(0, waiting.length)) slots[slot] = waiting.shift()?.name;
   return slots;
 }

@@ -76,7 +76,7 @@ test('asks every server once in each interval, and tells what they say', async (
   expect(gatherer.answersOf('default/a')).toEqual([]);
   clock.advance(2000);
   await rounds(gathered, 1);
-  expect(asked.sort()).toEqual([pod(0).host, pod(1).host]);
+  expect(asked.toSorted()).toEqual([pod(0).host, pod(1).host]);
   expect(gatherer.answersOf('default/a')).toMatchObject([
     { pod: 'pod-0', figures: { hits: 1 } },
     { pod: 'pod-1', figures: { hits: 1 } },

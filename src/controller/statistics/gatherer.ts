@@ -89,7 +89,7 @@ export class Gatherer {
   }
 
   close(): void {
-    for (const key of [...this.#subjects.keys()]) this.forget(key);
+    for (const key of this.#subjects.keys()) this.forget(key);
   }
 
   #schedule(key: string, subject: Subject, ms: number): void {

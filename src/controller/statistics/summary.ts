@@ -10,7 +10,7 @@ export interface Summary {
 }
 
 export function summaryOf(servers: readonly Figures[]): Summary {
-  const versions = [...new Set(servers.map(({ version }) => version))].sort(byNumbers);
+  const versions = [...new Set(servers.map(({ version }) => version))].toSorted(byNumbers);
   return {
     currentConnections: sum(servers, ({ connections }) => connections),
     hitRatio: hitRatioOf(servers).toFixed(2),
