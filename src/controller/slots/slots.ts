@@ -25,9 +25,9 @@ export function assignSlots(previous: Slots, pods: readonly Candidate[], count: 
   const holders = new Set(slots);
   const waiting = pods.filter((pod) => isServing(pod) && !holders.has(pod.name)).toSorted(byAge);
   const free = slots
-    .map((holder, slot) => ({ slot, urgency: urgency(byName.get(holder ?? '')) }))
-    .filter(({ urgency }) => urgency > 0)
-    .toSorted((one, other) => other.urgency - one.urgency || one.slot - other.slot);
+    .map((holder, slot) => ({ slot, need: needOf(byName.get(holder ?? '')) }))
+    .filter(({ need }) => need > 0)
+    .toSorted((one, other) => other.need - one.need || one.slot - other.slot);
   for (const { slot } of free.slice(0, waiting.length)) slots[slot] = waiting.shift()?.name;
   return slots;
 }
@@ -37,7 +37,7 @@ function isServing({ isReady, isDeleting }: Candidate): boolean {
 }
 
 /** How much a slot needs another pod: most where its name leads nowhere, least where it still leads to a server. */
-function urgency(holder: Candidate | undefined): number {
+function needOf(holder: Candidate | undefined): number {
   if (!holder) return 3;
   if (isServing(holder)) return 0;
   return holder.isReady ? 1 : 2;
