@@ -43,7 +43,8 @@ export class Operator {
   /** Resolves when it is in control. */
   static async start({ script, nodeFlags, kubeconfig, signal }: OperatorOptions): Promise<Operator> {
     const since = performance.now();
-    const flags = ['--kubeconfig', kubeconfig, '--health-probe-bind-address', '127.0.0.1:0'];
+    const addresses = ['--health-probe-bind-address', '127.0.0.1:0', '--metrics-bind-address', '127.0.0.1:0'];
+    const flags = ['--kubeconfig', kubeconfig, ...addresses];
     const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
       env: { ...WITHOUT_PROXY, ...MODEST.env }, // and nothing else: a pod has none of our variables either
       stdio: ['ignore', 'pipe', 'pipe'],

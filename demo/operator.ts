@@ -23,7 +23,7 @@ export async function startOperator(operator: Operator, kubeconfig: string, sign
   const env = { ...process.env, KUBECONFIG: kubeconfig }; // it may be a list of files
   const log = await open(logOf(operator), 'w');
   const health = `127.0.0.1:${await freePort()}`;
-  const args = [programOf(operator), '--health-probe-bind-address', health];
+  const args = [programOf(operator), '--health-probe-bind-address', health, '--metrics-bind-address', '0'];
   const child = spawn(process.execPath, args, {
     env,
     detached: true,

@@ -49,6 +49,7 @@ process.once('exit', () => {
 export class Operator {
   readonly logs: LogLine[] = [];
   readonly port: number;
+  readonly metricsPort: number;
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
   #isWanted = true;
@@ -59,9 +60,11 @@ export class Operator {
     child: ChildProcess,
     /** Where it tells whether it is ready. */
     port: number,
+    metricsPort: number,
   ) {
     this.#child = child;
     this.port = port;
+    this.metricsPort = metricsPort;
     this.#closed = once(child, 'close');
     running.add(child);
     child.once('close', () => running.delete(child));
@@ -88,15 +91,23 @@ export class Operator {
 
   /** Does not wait for anything but the process. */
   static async launch(kubeconfig: string, flags: readonly string[] = []): Promise<Operator> {
-    const port = await freePort();
-    const args = ['src/main.ts', '--kubeconfig', kubeconfig, '--health-probe-bind-address', `127.0.0.1:${port}`];
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const args = [
+      'src/main.ts',
+      '--kubeconfig',
+      kubeconfig,
+      '--health-probe-bind-address',
+      `127.0.0.1:${port}`,
+      '--metrics-bind-address',
+      `127.0.0.1:${metricsPort}`,
+    ];
     const child = spawn(process.execPath, [...args, ...flags], {
       cwd: ROOT,
       env: { ...process.env, ...WITHOUT_PROXY },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     await once(child, 'spawn');
-    return new Operator(child, port);
+    return new Operator(child, port, metricsPort);
   }
 
   get pid(): number {
