@@ -1,6 +1,7 @@
 /** Workers: how many at once, what follows success and failure, and how they stop. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { ConnectionLost } from './client/index.ts';
 import { type Reconcile, runWorkers, type WorkersOptions } from './controller.ts';
 import { ManualClock } from './manual-clock.ts';
 import { WorkQueue } from './queue/work-queue.ts';
@@ -84,6 +85,22 @@ test('a failure is logged once and tried again, later each time, and forgotten a
     ['error', 'reconcile failed', { ...fields, reconcileId: 'id-2', error: second, retryInMs: 10 }],
   ]);
   expect(queue.retry('team/cache')).toBe(5);
+  await end();
+});
+
+test.for([
+  { what: 'passes by itself', error: new ConnectionLost('closed', 'x'), longestMs: 5_000 },
+  { what: 'does not', error: new Error('x'), longestMs: 300_000 },
+])('what $what is tried again after at most $longestMs ms', async ({ error, longestMs }) => {
+  const { clock, queue, logged, end } = start(() => Promise.reject(error));
+  queue.add('a');
+  for (let failures = 0; failures < 20; failures += 1) {
+    await turn();
+    clock.advance(300_000);
+  }
+  const waits = logged.map(([, , fields]) => (fields as { retryInMs: number }).retryInMs);
+  expect(waits.slice(0, 3)).toEqual([5, 10, 20]);
+  expect(Math.max(...waits)).toBe(longestMs);
   await end();
 });
 

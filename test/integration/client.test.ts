@@ -328,7 +328,7 @@ test('a token file that is rotated, broken and repaired', async () => {
   const file = path.join(directory, 'token');
   await writeFile(file, await newToken());
   let time = 0;
-  const surroundings = { read: (name: string) => readFile(name, 'utf8'), now: () => time };
+  const surroundings = { read: (name: string) => readFile(name, 'utf8'), now: () => time, elapsed: () => time };
   const kubeconfig = await kubeconfigOf('rotated', { tokenFile: 'token' });
   const tenant = await connectFor({ kubeconfig, surroundings });
   const first = await whoAmI(tenant);

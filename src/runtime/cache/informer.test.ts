@@ -208,9 +208,12 @@ test.for([
   expect(started.mistakes).toEqual([]);
 });
 
-test('waits get longer, up to half a minute, and are as long as the server wants', async () => {
+test.for([
+  { how: 'lost', waits: [0.25, 0.5, 1, 2, 4, 5, 5, 5, 5, 5] },
+  { how: 'forbidden', waits: [0.25, 0.5, 1, 2, 4, 8, 16, 30, 30, 30] },
+] as const)('waits get longer when the server is $how, up to a limit', async ({ how, waits: expected }) => {
   const server = serverWith('a');
-  server.faults.push(...Array.from({ length: 12 }, () => ({ how: 'lost' as const, after: 0 })));
+  server.faults.push(...Array.from({ length: 12 }, () => ({ how, after: 0 })));
   const started = start(server);
   const times: number[] = [];
   for (let asked = 0; asked < 12; asked = server.requests.length) {
@@ -218,7 +221,7 @@ test('waits get longer, up to half a minute, and are as long as the server wants
     await started.pass(250);
   }
   const waits = times.map((time, index) => (time - (times[index - 1] ?? 0)) / 1000);
-  expect(waits.slice(1)).toEqual([0.25, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]);
+  expect(waits.slice(1)).toEqual(expected);
   await started.end();
 });
 

@@ -8,7 +8,15 @@ import { type Delivery, deliveries, type Scope } from './deliveries.ts';
 import { Listeners } from './listeners.ts';
 import { Rest } from './rest.ts';
 import { type Change, type IndexFunction, Store, type StoredObject } from './store.ts';
-import { follow, type Happening, happeningOf, type Outcome, type Place, START, type WatchState } from './watch-state.ts';
+import {
+  follow,
+  type Happening,
+  happeningOf,
+  type Outcome,
+  type Place,
+  START,
+  type WatchState,
+} from './watch-state.ts';
 
 export interface InformerOptions<Stored extends StoredObject> extends Scope {
   readonly client: Pick<Client, 'list' | 'watch'>;
@@ -24,7 +32,10 @@ export interface InformerOptions<Stored extends StoredObject> extends Scope {
   readonly random?: () => number;
 }
 
-const BACKOFF = { baseMs: 250, capMs: 30_000 };
+/** What passes by itself is over at any moment. */
+const BACKOFF = { baseMs: 250, capMs: 5_000 };
+/** A refusal, or a kind that is not installed, is as it is until somebody does something about it. */
+const LONG_BACKOFF = { ...BACKOFF, capMs: 30_000 };
 /** A watch that has held for so long makes the troubles before it forgotten. */
 const HEALTHY_MS = 10_000;
 /** A watch is ended by the server after this time or up to twice as long, so that many do not end at once. */
@@ -124,8 +135,9 @@ export class Informer<Stored extends StoredObject> {
   }
 
   #move(happening: Happening): void {
-    this.#state = follow(this.#state, happening, (troubles) => backoffMs(BACKOFF, troubles, this.#random));
-    const { outcome, error } = happening;
+    const { outcome, error, isLasting } = happening;
+    const backoff = isLasting ? LONG_BACKOFF : BACKOFF;
+    this.#state = follow(this.#state, happening, (troubles) => backoffMs(backoff, troubles, this.#random));
     const fields = { kind: this.kind.kind, outcome, ...this.#state };
     const isTrouble = this.#state.at === 'waiting' && (outcome === 'failed' || outcome === 'refused');
     if (isTrouble) this.#options.log.error('watch failed', { ...fields, error });

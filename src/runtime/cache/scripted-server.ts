@@ -9,7 +9,7 @@ import {
   type WatchOptions,
 } from '../client/index.ts';
 
-export const FAULTS = ['lost', 'ended', 'gone', 'broken', 'busy', 'refused', 'missing'] as const;
+export const FAULTS = ['lost', 'ended', 'gone', 'broken', 'busy', 'refused', 'forbidden', 'missing'] as const;
 
 /** What goes wrong with a request: at once, or with a watch after so many events. */
 export interface Fault {
@@ -181,6 +181,7 @@ function errorOf(how: Fault['how']): Error {
   if (how === 'broken') return new ApiError(500, { reason: 'InternalError' });
   if (how === 'busy') return new ApiError(429, { reason: 'TooManyRequests' }, 1);
   if (how === 'refused') return new ApiError(422, { reason: 'Invalid' });
+  if (how === 'forbidden') return new ApiError(403, { reason: 'Forbidden' });
   if (how === 'missing') return new ApiError(404, { message: '404 page not found' });
   return new ConnectionLost('closed', 'lost');
 }

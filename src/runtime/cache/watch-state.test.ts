@@ -102,18 +102,22 @@ const tooLarge = new ApiError(504, {
 });
 
 test.for([
-  { error: gone, happening: { outcome: 'expired', atLeastMs: 0 } },
-  { error: tooLarge, happening: { outcome: 'expired', atLeastMs: 1000 } },
-  { error: new ApiError(404, {}), happening: { outcome: 'missing', atLeastMs: 0 } },
-  { error: new ApiError(400, {}), happening: { outcome: 'refused', atLeastMs: 0 } },
-  { error: new ApiError(422, {}), happening: { outcome: 'refused', atLeastMs: 0 } },
-  { error: new ApiError(403, {}), happening: { outcome: 'failed', atLeastMs: 0 } },
-  { error: new ApiError(429, {}, 7), happening: { outcome: 'failed', atLeastMs: 7000 } },
-  { error: new ApiError(500, {}), happening: { outcome: 'failed', atLeastMs: 0 } },
-  { error: new ApiError(504, {}), happening: { outcome: 'failed', atLeastMs: 0 } },
+  { error: gone, happening: { outcome: 'expired', atLeastMs: 0, isLasting: false } },
+  { error: tooLarge, happening: { outcome: 'expired', atLeastMs: 1000, isLasting: false } },
+  { error: new ApiError(404, {}), happening: { outcome: 'missing', atLeastMs: 0, isLasting: true } },
+  { error: new ApiError(400, {}), happening: { outcome: 'refused', atLeastMs: 0, isLasting: true } },
+  { error: new ApiError(422, {}), happening: { outcome: 'refused', atLeastMs: 0, isLasting: true } },
+  { error: new ApiError(403, {}), happening: { outcome: 'failed', atLeastMs: 0, isLasting: true } },
+  { error: new ApiError(429, {}, 7), happening: { outcome: 'failed', atLeastMs: 7000, isLasting: false } },
+  { error: new ApiError(429, {}, 3600), happening: { outcome: 'failed', atLeastMs: 30_000, isLasting: false } },
+  { error: new ApiError(500, {}), happening: { outcome: 'failed', atLeastMs: 0, isLasting: false } },
+  { error: new ApiError(504, {}), happening: { outcome: 'failed', atLeastMs: 0, isLasting: false } },
   { error: new ConnectionLost('closed', 'x'), happening: { outcome: 'failed' } },
-  { error: new WatchBroken(gone), happening: { outcome: 'expired', atLeastMs: 0 } },
-  { error: new WatchBroken(new ApiError(500, {}, 2)), happening: { outcome: 'expired', atLeastMs: 2000 } },
+  { error: new WatchBroken(gone), happening: { outcome: 'expired', atLeastMs: 0, isLasting: false } },
+  {
+    error: new WatchBroken(new ApiError(403, {}, 2)),
+    happening: { outcome: 'expired', atLeastMs: 2000, isLasting: false },
+  },
   { error: 'what is this', happening: { outcome: 'failed' } },
 ])('$error means $happening.outcome', ({ error, happening }) => {
   expect(happeningOf(error)).toEqual({ ...happening, error });

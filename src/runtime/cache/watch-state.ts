@@ -11,7 +11,7 @@
  *
  * Before most of these steps lies a time of `waiting`, longer with each trouble; what fails is tried again in the same place.
  */
-import { ApiError } from '../client/index.ts';
+import { ApiError, isPassing } from '../client/index.ts';
 
 /** Where it speaks with the server: a list that comes through the watch, a list in pages, and the watch after either. */
 export type Place = 'stream' | 'pages' | 'watch';
@@ -32,6 +32,8 @@ export interface Happening {
   readonly healthy?: boolean;
   /** What the server wants us to wait, whatever we think. */
   readonly atLeastMs?: number;
+  /** It will be as it is until somebody does something about it. */
+  readonly isLasting?: boolean;
   readonly error?: unknown;
 }
 
@@ -95,13 +97,16 @@ export class WatchBroken extends Error {
   }
 }
 
+/** Should the server ask for more, or a date be meant by another clock than ours, then we come back all the same. */
+const LONGEST_PATIENCE_S = 30;
+
 /** What an error means. */
 export function happeningOf(error: unknown): Happening {
   // Whatever the reason, it would come again at the same point: a new list leads around it.
-  if (error instanceof WatchBroken) return { ...happeningOf(error.cause), outcome: 'expired', error };
+  if (error instanceof WatchBroken) return { ...happeningOf(error.cause), outcome: 'expired', isLasting: false, error };
   if (!(error instanceof ApiError)) return { outcome: 'failed', error };
-  const atLeastMs = (error.retryAfterSeconds ?? 0) * 1000;
-  return { outcome: outcomeOf(error), atLeastMs, error };
+  const atLeastMs = Math.min(error.retryAfterSeconds ?? 0, LONGEST_PATIENCE_S) * 1000;
+  return { outcome: outcomeOf(error), atLeastMs, isLasting: !isPassing(error), error };
 }
 
 function outcomeOf({ status, details }: ApiError): Outcome {

@@ -23,8 +23,14 @@ export interface Access {
 /** What reading credentials depends on besides its input. */
 export interface Surroundings {
   readonly read: (file: string) => Promise<string>;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; whoever sets the clock makes them jump. */
   readonly now: () => number;
+  /** Milliseconds since some moment; they never jump. */
+  readonly elapsed: () => number;
 }
 
-export const realSurroundings: Surroundings = { read: (file) => readFile(file, 'utf8'), now: Date.now };
+export const realSurroundings: Surroundings = {
+  read: (file) => readFile(file, 'utf8'),
+  now: Date.now,
+  elapsed: () => performance.now(),
+};

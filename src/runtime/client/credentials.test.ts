@@ -1,18 +1,20 @@
 /** Credentials that get old. */
 import { expect, test } from 'vitest';
+import type { Surroundings } from './access.ts';
 import { type Credential, fileCredentials, refreshedCredentials } from './credentials.ts';
 import { ConfigurationError } from './errors.ts';
 
 /** Files and a clock in memory. */
 function memory(files: Record<string, string>) {
   const reads: string[] = [];
-  const state = { time: 0, files, reads };
+  const state = { time: 0, wallTime: 0, files, reads };
   const read = (file: string) => {
     reads.push(file);
     const content = state.files[file];
     return content === undefined ? Promise.reject(new Error('ENOENT')) : Promise.resolve(content);
   };
-  return { state, surroundings: { read, now: () => state.time } };
+  const surroundings: Surroundings = { read, elapsed: () => state.time, now: () => state.wallTime };
+  return { state, surroundings };
 }
 
 test('a file is read again when it is some seconds old', async () => {
@@ -23,6 +25,18 @@ test('a file is read again when it is some seconds old', async () => {
   state.time = 9_999;
   expect(await credentials.current()).toEqual({ token: 'one' });
   expect(state.reads).toHaveLength(1);
+  state.time = 10_000;
+  expect(await credentials.current()).toEqual({ token: 'two' });
+});
+
+test.for([-3_600_000, 3_600_000])('a clock that is set by %i ms makes no difference', async (step) => {
+  const { state, surroundings } = memory({ '/token': 'one' });
+  const credentials = fileCredentials({ token: '/token' }, {}, surroundings);
+  await credentials.current();
+  state.wallTime += step;
+  await credentials.current();
+  expect(state.reads).toHaveLength(1);
+  state.files['/token'] = 'two';
   state.time = 10_000;
   expect(await credentials.current()).toEqual({ token: 'two' });
 });

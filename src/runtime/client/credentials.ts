@@ -30,16 +30,20 @@ export interface CredentialFiles {
 }
 
 /** Credentials in files that others rewrite: read again every few seconds, and when the server rejects what was in them. */
-export function fileCredentials(files: CredentialFiles, fixed: Credential, { read, now }: Surroundings): Credentials {
+export function fileCredentials(
+  files: CredentialFiles,
+  fixed: Credential,
+  { read, elapsed }: Surroundings,
+): Credentials {
   const load = async (): Promise<Fresh> => {
     const credential: { -readonly [Field in keyof Credential]: Credential[Field] } = { ...fixed };
     for (const field of ['token', 'certificate', 'key'] as const) {
       const file = files[field];
       if (file !== undefined) credential[field] = await contentOf(file, read);
     }
-    return { credential, until: now() + FILE_AGE_MS };
+    return { credential, until: elapsed() + FILE_AGE_MS };
   };
-  return refreshedCredentials(load, { now, keepOnFailure: true });
+  return refreshedCredentials(load, { now: elapsed, keepOnFailure: true });
 }
 
 async function contentOf(file: string, read: Surroundings['read']): Promise<string> {
@@ -52,7 +56,7 @@ async function contentOf(file: string, read: Surroundings['read']): Promise<stri
 
 export interface Fresh {
   readonly credential: Credential;
-  /** When to load again, in milliseconds since 1970. */
+  /** When to load again, by the clock that the one who loads goes by. */
   readonly until: number;
 }
 

@@ -1,6 +1,6 @@
 /** Answers of the server, and the errors that they become. */
 import { expect, test } from 'vitest';
-import { ApiError, apiErrorFrom, ConnectionLost, retryAfterFrom } from './errors.ts';
+import { ApiError, apiErrorFrom, ConfigurationError, ConnectionLost, isPassing, retryAfterFrom } from './errors.ts';
 
 test('a Status object gives the reason, the message and the details', () => {
   const details = { name: 'x', kind: 'secrets', retryAfterSeconds: 3 };
@@ -42,4 +42,14 @@ test.for([
   { reason: 'silent', unprocessed: false },
 ] as const)('after "$reason" the server has certainly done nothing: $unprocessed', ({ reason, unprocessed }) => {
   expect(new ConnectionLost(reason, 'x').unprocessed).toBe(unprocessed);
+});
+
+test.for([
+  { error: new ConnectionLost('silent', 'x'), passes: true },
+  { error: new ConfigurationError('the token cannot be read'), passes: true },
+  ...[401, 409, 410, 429, 500, 503, 504].map((status) => ({ error: new ApiError(status, {}), passes: true })),
+  ...[400, 403, 404, 413, 422].map((status) => ({ error: new ApiError(status, {}), passes: false })),
+  { error: new TypeError('a mistake of ours'), passes: false },
+])('$error.name $error.status passes by itself: $passes', ({ error, passes }) => {
+  expect(isPassing(error)).toBe(passes);
 });

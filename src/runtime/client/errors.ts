@@ -80,6 +80,15 @@ export function retryAfterFrom(header: string | undefined, now: () => number): n
   return Number.isNaN(date) ? undefined : Math.max(0, (date - now()) / 1000);
 }
 
+/** The answers of the 400s that are not about what was asked, but about the moment. */
+const OF_THE_MOMENT: readonly number[] = [401, 408, 409, 410, 429];
+
+/** Whether it is a trouble of the server, of the network or of our credentials, which passes without anybody changing what is asked. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof ApiError) return error.status >= 500 || OF_THE_MOMENT.includes(error.status);
+  return error instanceof ConnectionLost || error instanceof ConfigurationError;
+}
+
 /** Whether the object is not there: the one answer that callers ask for most. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;

@@ -14,7 +14,7 @@ function pod(files: Record<string, string>) {
       ? Promise.reject(Object.assign(new Error('none'), { code: 'ENOENT' }))
       : Promise.resolve(content);
   };
-  return { read, now: () => 0 };
+  return { read, now: () => 0, elapsed: () => 0 };
 }
 
 test('address, namespace, authority and token', async () => {

@@ -15,5 +15,13 @@ export type {
   WatchEvent,
   WatchOptions,
 } from './client.ts';
-export { ApiError, apiErrorFrom, ConfigurationError, ConnectionLost, isNotFound, type LossReason } from './errors.ts';
+export {
+  ApiError,
+  apiErrorFrom,
+  ConfigurationError,
+  ConnectionLost,
+  isNotFound,
+  isPassing,
+  type LossReason,
+} from './errors.ts';
 export type { ClientOptions, ConnectionInfo, Limits, RequestInfo } from './options.ts';

@@ -13,7 +13,12 @@ function access(files: Record<string, unknown>, options: Partial<KubeconfigOptio
     return Promise.resolve(typeof content === 'string' ? content : stringify(content));
   };
   const given = options.files ?? ['/etc/kube/config'];
-  return kubeconfigAccess({ env: {}, ...options, files: given, surroundings: { read, now: () => 0 } });
+  return kubeconfigAccess({
+    env: {},
+    ...options,
+    files: given,
+    surroundings: { read, now: () => 0, elapsed: () => 0 },
+  });
 }
 
 function config({ cluster = {}, user = {}, context = {} }: Record<string, object>) {

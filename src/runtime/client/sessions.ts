@@ -5,7 +5,8 @@ import { ConnectionLost } from './errors.ts';
 import type { Session, SessionEvents } from './session.ts';
 
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+/** Short, because it is one attempt for all who wait, and whatever has piled up begins when it succeeds. */
+const LONGEST_PAUSE_MS = 2_000;
 
 export interface SessionPoolOptions {
   readonly connect: (credential: Credential, events: SessionEvents, signal: AbortSignal) => Promise<Session>;
@@ -30,6 +31,7 @@ export class SessionPool {
     onRoom: () => this.#serve(),
     onAnswer: () => {
       this.#failures = 0;
+      this.#wasWell = true;
     },
     onClose: (session) => {
       this.#sessions.delete(session);
@@ -40,17 +42,24 @@ export class SessionPool {
   #isConnecting = false;
   /** Connections in a row that could not be made, or were of no use. */
   #failures = 0;
+  /** Why the last attempt to connect failed, if it did. */
+  #failure: Error | undefined;
+  /** Whether the server has ever answered. That it does not now is an outage, and passes; otherwise it is more likely a mistake. */
+  #wasWell = false;
 
   constructor(options: SessionPoolOptions) {
     this.#options = options;
   }
 
-  /** Calls `start` at once when a session has room; it has to open its stream before it returns. */
+  /**
+   * Calls `start` when a session has room, at once if there is one; it has to open its stream before it returns.
+   * Who waits in an outage begins in the moment that it is over.
+   */
   open<T>(credential: Credential, signal: AbortSignal, start: (session: Session) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#closing.signal.aborted) throw new ConnectionLost('unreachable', 'the client is closed');
       signal.throwIfAborted();
-      const abort = () => waiter.fail(signal.reason as Error);
+      const abort = () => waiter.fail(this.#reasonOf(signal));
       const leave = () => {
         this.#waiters.delete(waiter);
         signal.removeEventListener('abort', abort);
@@ -70,6 +79,11 @@ export class SessionPool {
       this.#waiters.add(waiter);
       this.#serve();
     });
+  }
+
+  /** Who has waited long enough in an outage is told of that; he knows how long it was. */
+  #reasonOf({ reason }: AbortSignal): Error {
+    return (reason instanceof ConnectionLost ? this.#failure : undefined) ?? (reason as Error);
   }
 
   async close(): Promise<void> {
@@ -109,7 +123,7 @@ export class SessionPool {
     open.findLast((session) => session.streams === 0)?.retire();
   }
 
-  /** Never rejects: a failure is told to those who wait. They come back if they like, after a pause that grows. */
+  /** Never rejects: a failure is told to those who wait, or waited out with them. The pauses between attempts grow. */
   async #connect(): Promise<void> {
     const { connect, random, sleep = (ms, signal) => delay(ms, undefined, { signal }) } = this.#options;
     const { signal } = this.#closing;
@@ -122,11 +136,13 @@ export class SessionPool {
       const [first] = this.#waiters;
       if (!first) return; // all gave up meanwhile
       const session = await connect(first.credential, this.#events, signal);
+      this.#failure = undefined;
       this.#sessions.add(session);
       if (signal.aborted) session.destroy(new ConnectionLost('closed', 'the client was closed'));
     } catch (error) {
       this.#failures += 1;
-      for (const waiter of this.#waiters) waiter.fail(error as Error);
+      this.#failure = error as Error;
+      if (!this.#wasWell) for (const waiter of this.#waiters) waiter.fail(this.#failure);
     } finally {
       this.#isConnecting = false;
     }

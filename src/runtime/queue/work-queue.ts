@@ -96,12 +96,12 @@ export class WorkQueue {
     this.#delays.set(key, Math.min(at, planned?.at ?? at), stronger(priority, planned?.value));
   }
 
-  /** Adds the key again after a failure, later each time. Gives back in how many milliseconds. */
-  retry(key: string): number {
+  /** Adds the key again after a failure, later each time, up to a limit. Gives back in how many milliseconds. */
+  retry(key: string, capMs = this.#backoff.capMs): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     this.#hooks.retried?.(failures + 1);
-    const ms = backoffMs(this.#backoff, failures, this.#random);
+    const ms = backoffMs({ ...this.#backoff, capMs }, failures, this.#random);
     this.addAfter(key, ms, 'change');
     return ms;
   }
