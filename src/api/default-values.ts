@@ -43,7 +43,11 @@ export const defaultValues = {
   gracefulShutdown: { enabled: false, preStopDelaySeconds: 10, terminationGracePeriodSeconds: 30 },
   exporterImage: 'prom/memcached-exporter:v0.15.4',
   serviceMonitor: { interval: '30s', scrapeTimeout: '10s' },
-  autoscaling: { minReplicas: 1, metrics: [cpuUtilization] },
+  autoscaling: {
+    minReplicas: 1,
+    metrics: [cpuUtilization],
+    behavior: { scaleDown: { stabilizationWindowSeconds: 300 } },
+  },
   podSecurityContext,
   containerSecurityContext,
 } as const;

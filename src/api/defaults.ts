@@ -54,7 +54,7 @@ export function withDefaults(memcached: Memcached, options: DefaultOptions = {})
   const { networkPolicy: alsoNetworkPolicy = {}, ...security } = securityWithPolicy;
   const spec: DefaultedSpec = {
     ...stored.spec,
-    autoscaling: { enabled: false, ...autoscaling },
+    autoscaling: { enabled: false, behavior: defaultValues.autoscaling.behavior, ...autoscaling },
     highAvailability: {
       antiAffinityPreset: defaultValues.antiAffinityPreset,
       ...highAvailability,

@@ -1,7 +1,10 @@
 /** The children of a Memcached, in the order in which they are applied. */
 import type { DefaultedMemcached } from '../api/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
+import { autoscalerFor, autoscalerKind } from './autoscaler.ts';
 import { deploymentFor, deploymentKind } from './deployment.ts';
+import { disruptionBudgetFor, disruptionBudgetKind } from './disruption-budget.ts';
+import { networkPolicyFor, networkPolicyKind } from './network-policy.ts';
 import { serviceFor, serviceKind } from './service.ts';
 import type { Surroundings } from './surroundings.ts';
 import { withoutEmpties } from './without-empties.ts';
@@ -24,6 +27,9 @@ export interface Child {
 const table: readonly Child[] = [
   { kind: deploymentKind, isOptional: false, build: deploymentFor },
   { kind: serviceKind, isOptional: false, build: serviceFor },
+  { kind: disruptionBudgetKind, isOptional: true, build: disruptionBudgetFor },
+  { kind: networkPolicyKind, isOptional: true, build: networkPolicyFor },
+  { kind: autoscalerKind, isOptional: true, build: autoscalerFor },
 ];
 
 export const children: readonly Child[] = table.map((child) => ({

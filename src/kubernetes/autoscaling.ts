@@ -1,5 +1,6 @@
-/** What a HorizontalPodAutoscaler (autoscaling/v2) measures, and how it moves. */
+/** A HorizontalPodAutoscaler, as far as we write it: what it measures, and how it moves. */
 import type { Quantity } from './core.ts';
+import type { KubernetesObject } from './object.ts';
 import type { LabelSelector } from './selector.ts';
 
 export interface MetricTarget {
@@ -38,4 +39,16 @@ interface HPAScalingRules {
 export interface HorizontalPodAutoscalerBehavior {
   readonly scaleDown?: HPAScalingRules;
   readonly scaleUp?: HPAScalingRules;
+}
+
+export interface HorizontalPodAutoscaler extends KubernetesObject {
+  readonly apiVersion: 'autoscaling/v2';
+  readonly kind: 'HorizontalPodAutoscaler';
+  readonly spec: {
+    readonly scaleTargetRef: { readonly apiVersion: string; readonly kind: string; readonly name: string };
+    readonly minReplicas: number | undefined;
+    readonly maxReplicas: number | undefined;
+    readonly metrics: readonly MetricSpec[] | undefined;
+    readonly behavior: HorizontalPodAutoscalerBehavior | undefined;
+  };
 }

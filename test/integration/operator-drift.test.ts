@@ -2,10 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { type Memcached, memcachedKind, withDefaults } from '../../src/api/index.ts';
-import { deploymentFor } from '../../src/children/deployment.ts';
-import { deploymentKind } from '../../src/children/index.ts';
-import { serviceFor, serviceKind } from '../../src/children/service.ts';
-import { withoutEmpties } from '../../src/children/without-empties.ts';
+import { autoscalerKind } from '../../src/children/autoscaler.ts';
+import { children, deploymentKind } from '../../src/children/index.ts';
+import { serviceKind } from '../../src/children/service.ts';
 import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
 import { ApiError } from '../../src/runtime/client/index.ts';
 import {
@@ -36,7 +35,12 @@ const RICH = {
   resources: { requests: { cpu: '0.25', memory: '96Mi' }, limits: { cpu: '1000m', memory: '0.5Gi' } },
   memcached: { verbosity: 1, extraArgs: ['-o', 'modern'] },
   service: { annotations: { 'example.org/team': 'caches' } },
+  podLabels: { team: 'caches' },
+  monitoring: { enabled: true, exporterResources: { requests: { cpu: '50m' } } },
+  highAvailability: { podDisruptionBudget: { enabled: true, minAvailable: 1 } },
+  networkPolicy: { enabled: true, allowedSources: [{ podSelector: { matchLabels: { app: 'client' } } }] },
 };
+const { replicas: _, ...SCALING } = { ...RICH, autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5 } };
 
 type Path = readonly (string | number)[];
 
@@ -148,10 +152,9 @@ something remains: ${list(remains)}
 lost: ${lost.join('\n  ') || 'none'}`);
 }
 
-const kinds = [
-  ['Deployment', deploymentKind, deploymentFor],
-  ['Service', serviceKind, serviceFor],
-] as const;
+const kinds = children.map(
+  ({ kind, build }) => [kind.kind, kind, build, kind === autoscalerKind ? SCALING : RICH] as const,
+);
 
 function isOfIdentity([first, second]: Path): boolean {
   return first === 'apiVersion' || first === 'kind' || second === 'name' || second === 'namespace';
@@ -162,13 +165,13 @@ function isOfOwner(path: Path): boolean {
   return path[1] === 'ownerReferences' && path[3] !== 'blockOwnerDeletion';
 }
 
-for (const [title, kind, build] of kinds) {
+for (const [title, kind, build, spec] of kinds) {
   test(`every field that we set in a ${title} is restored, changed or removed`, { timeout: 600_000 }, async ({
     signal,
   }) => {
     const name = `fields-${title.toLowerCase()}`;
-    const { value } = await createReady(at, memcached(name, RICH), signal);
-    const desired = withoutEmpties<unknown>(build(withDefaults(value), {})) as Record<string, unknown>;
+    const { value } = await createReady(at, memcached(name, spec), signal);
+    const desired = build(withDefaults(value), {}) as unknown as Record<string, unknown>;
     const paths = leaves(desired).filter((path) => !isOfIdentity(path) && !isOfOwner(path));
     const valueAt = (path: Path) =>
       path.reduce<unknown>((from, part) => (from as Record<string, unknown>)[part], desired);
@@ -184,14 +187,14 @@ for (const [title, kind, build] of kinds) {
     expect(result.restored).toBeGreaterThan(10);
     expect(result.lost).toEqual([]);
     // A container by another name is a container of somebody else: ours comes back beside it.
-    const renamed = ['replace /spec/template/spec/containers/0/name'];
+    const renamed = [0, 1].map((index) => `replace /spec/template/spec/containers/${index}/name`);
     expect(result.remains).toEqual(title === 'Deployment' ? renamed : []);
   });
 }
 
-test.for(kinds)('a deleted %s is made anew', async ([title, kind], { signal }) => {
+test.for(kinds)('a deleted %s is made anew', async ([title, kind, , spec], { signal }) => {
   const name = `gone-${title.toLowerCase()}`;
-  await createReady(at, memcached(name), signal);
+  const { status } = (await createReady(at, memcached(name, spec), signal)).value;
   const times: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     const before = await at.client.get(kind, name, NAMESPACE);
@@ -202,7 +205,7 @@ test.for(kinds)('a deleted %s is made anew', async ([title, kind], { signal }) =
   }
   console.log(`${title} is back after ${times.map(Math.round).join(', ')} ms`);
   const { value } = await until(at, 'all is well', () => getMemcached(at, name), isReady, signal);
-  expect(value.status?.readyReplicas).toBe(1);
+  expect(value.status?.readyReplicas).toBe(status?.readyReplicas);
 });
 
 interface Spec {
@@ -330,9 +333,9 @@ test('whoever comes first in a race keeps the name', async ({ signal }) => {
   expect(races.filter(({ isKept }) => !isKept)).toEqual([]);
 });
 
-test.for(kinds)('a %s that loses all its labels is found again', async ([title, kind], { signal }) => {
+test.for(kinds)('a %s that loses all its labels is found again', async ([title, kind, , spec], { signal }) => {
   const name = `labels-${title.toLowerCase()}`;
-  await createReady(at, memcached(name), signal);
+  await createReady(at, memcached(name, spec), signal);
   const before = await at.client.get(kind, name, NAMESPACE);
   await at.client.patch(kind, name, NAMESPACE, { type: 'json', body: [{ op: 'remove', path: '/metadata/labels' }] });
   const look = () => at.client.get(kind, name, NAMESPACE);
@@ -343,9 +346,9 @@ test.for(kinds)('a %s that loses all its labels is found again', async ([title, 
   await until(at, 'all is well', () => getMemcached(at, name), isReady, signal);
 });
 
-test.for(kinds)('a %s without our ownerReference is no longer ours', async ([title, kind], { signal }) => {
+test.for(kinds)('a %s without our ownerReference is no longer ours', async ([title, kind, , spec], { signal }) => {
   const name = `disowned-${title.toLowerCase()}`;
-  await createReady(at, memcached(name), signal);
+  await createReady(at, memcached(name, spec), signal);
   const body = [{ op: 'remove', path: '/metadata/ownerReferences' }];
   const disowned = await at.client.patch<KubernetesObject>(kind, name, NAMESPACE, { type: 'json', body });
   const { value } = await until(at, 'it is told', () => getMemcached(at, name), isInConflict, signal);

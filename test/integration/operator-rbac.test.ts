@@ -28,6 +28,15 @@ import { OPERATOR_USER } from '../support/operator.ts';
 const CLUSTER = { name: 'test-rbac', form: 'fake', fakeNodes: 2, audit: true } as const;
 const at = stage(CLUSTER);
 
+/** Has a child of every kind. */
+const EVERYTHING: Memcached['spec'] = {
+  resources: { requests: { cpu: '100m' } },
+  monitoring: { enabled: true, exporterResources: { requests: { cpu: '50m' } } },
+  autoscaling: { enabled: true, maxReplicas: 3 },
+  highAvailability: { podDisruptionBudget: { enabled: true, maxUnavailable: 1 } },
+  networkPolicy: { enabled: true },
+};
+
 interface Role extends KubernetesObject {
   readonly rules: readonly {
     readonly apiGroups: readonly string[];
@@ -73,7 +82,7 @@ test('nothing is refused, and everything granted is used', async ({ signal }) =>
   await until(at, 'it is changed', () => getMemcached(at, 'allowed'), isReady, signal);
   for (const { kind } of children) {
     const name = `disowned-${kind.plural}`;
-    await createReady(at, memcached(name), signal);
+    await createReady(at, memcached(name, EVERYTHING), signal);
     const unlabelled = [{ op: 'remove', path: '/metadata/labels' }];
     await at.client.patch(kind, name, NAMESPACE, { type: 'json', body: unlabelled }); // so that it has to look
     const look = () => at.client.get<KubernetesObject>(kind, name, NAMESPACE);

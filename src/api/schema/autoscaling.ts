@@ -21,7 +21,7 @@ export const autoscalingSchema = object(
     ),
     behavior: embedded<HorizontalPodAutoscalerBehavior>(
       'HorizontalPodAutoscalerBehavior',
-      'How fast the number may grow and shrink.',
+      'How fast the number may grow and shrink. Default: it shrinks to the greatest number that was wanted within the last 300 s.',
     ),
   },
 );
