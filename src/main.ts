@@ -3,18 +3,26 @@ import { homedir, hostname } from 'node:os';
 import { pino } from 'pino';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
+import { operatorMetrics } from './controller/metrics.ts';
 import { reconcile } from './controller/reconcile.ts';
 import { watch } from './controller/watches.ts';
 import { World } from './controller/world.ts';
 import { watchDefinitions } from './runtime/cache/index.ts';
+import { UnusableCertificate } from './runtime/certificates/source.ts';
 import { type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
 import { runWorkers } from './runtime/controller.ts';
 import { serveHealth } from './runtime/health.ts';
 import { partsOf } from './runtime/key.ts';
 import type { Log } from './runtime/log.ts';
+import { controllerMetrics } from './runtime/metrics/controller-metrics.ts';
+import { processMetrics } from './runtime/metrics/process-metrics.ts';
+import { Registry } from './runtime/metrics/registry.ts';
+import { requestMetrics } from './runtime/metrics/request-metrics.ts';
+import { serveMetrics } from './runtime/metrics/server.ts';
 import { WorkQueue } from './runtime/queue/work-queue.ts';
 
 const VERSION = '0.1.0';
+const CONTROLLER = 'memcached';
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
@@ -23,16 +31,18 @@ async function main(): Promise<void> {
     return void process.stdout.write(`memcached-operator ${VERSION}, Node ${process.version}\n`);
   const log = logger(config);
   const access = await findAccess({ ...config, env: process.env, home: homedir() });
-  const client = createClient({ access, userAgent: `memcached-operator/${VERSION}` });
+  const registry = new Registry(log);
+  const userAgent = `memcached-operator/${VERSION}`;
+  const client = createClient({ access, userAgent, onRequest: requestMetrics(registry) });
   try {
-    await run(config, client, log, stopSignal(log));
+    await run(config, client, registry, log, stopSignal(log));
   } finally {
     await client.close();
   }
 }
 
 /** From the first watch to the last reconcile. */
-async function run(config: Config, client: Client, log: Log, signal: AbortSignal): Promise<void> {
+async function run(config: Config, client: Client, registry: Registry, log: Log, signal: AbortSignal): Promise<void> {
   const worlds = worldsOf(config, client, log);
   const informers = [...worlds.values()].flatMap((world) => world.informers);
   const health = await serveHealth({
@@ -42,6 +52,10 @@ async function run(config: Config, client: Client, log: Log, signal: AbortSignal
       return unread && `still reading: ${unread.kind.plural}`;
     },
   });
+  const work = controllerMetrics(registry, CONTROLLER, config.concurrency);
+  operatorMetrics(registry, [...worlds.values()], { version: VERSION, node: process.version });
+  processMetrics(registry, { figures: process, signal });
+  const metrics = await startMetrics(config, client, registry, log);
   const ofCustomKinds = [...worlds.values()].flatMap((world) => world.ofCustomKinds);
   const watching = [
     watchDefinitions(ofCustomKinds, { client, log }, signal),
@@ -50,7 +64,8 @@ async function run(config: Config, client: Client, log: Log, signal: AbortSignal
   await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(signal)]);
   log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
 
-  const queue = new WorkQueue();
+  const queue = new WorkQueue({ hooks: work.hooks });
+  work.show(queue);
   for (const world of worlds.values()) watch(world, queue);
   const recordEvent = eventRecorder(client, log, hostname(), () => new Date());
   const defaults = {
@@ -58,8 +73,9 @@ async function run(config: Config, client: Client, log: Log, signal: AbortSignal
     ...(config.defaultExporterImage !== undefined && { exporterImage: config.defaultExporterImage }),
   };
   await runWorkers({
-    controller: 'memcached',
+    controller: CONTROLLER,
     queue,
+    onReconciled: work.onReconciled,
     concurrency: config.concurrency,
     log,
     signal,
@@ -69,8 +85,18 @@ async function run(config: Config, client: Client, log: Log, signal: AbortSignal
     },
   });
   await Promise.all(watching);
+  await metrics?.close();
   health.close();
   log.info('stopped');
+}
+
+/** Serves metrics, unless that is switched off. */
+async function startMetrics(config: Config, client: Client, registry: Registry, log: Log) {
+  const { metricsAddress: address, metricsCertDirectory: certDirectory } = config;
+  if (!address) return undefined;
+  const server = await serveMetrics({ ...address, certDirectory, client, registry, log });
+  log.info('serving metrics', { port: server.port });
+  return server;
 }
 
 const EVERYWHERE = '*';
@@ -123,12 +149,13 @@ try {
   const message = complaint(error);
   if (message === undefined) throw error;
   process.stderr.write(`memcached-operator: ${message}\n`);
-  process.exitCode = 2;
+  process.exit(2); // something may be listening already
 }
 
 /** What is wrong with the way that it was started, in words; nothing for any other error. */
 function complaint(error: unknown): string | undefined {
   if (error instanceof ConfigError || error instanceof ConfigurationError) return error.message;
+  if (error instanceof UnusableCertificate) return `--metrics-cert-dir: ${error.message}`;
   const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  return isInUse ? `${error.message}: use another --health-probe-bind-address` : undefined;
+  return isInUse ? `${error.message}: use another --health-probe-bind-address, or --metrics-bind-address` : undefined;
 }
