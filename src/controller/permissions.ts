@@ -3,6 +3,7 @@ import { memcachedKind } from '../api/index.ts';
 import { children } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
+import { accessReviewKind, tokenReviewKind } from '../runtime/metrics/caller-reviews.ts';
 import { eventKind } from './events.ts';
 import { podKind } from './world.ts';
 
@@ -31,6 +32,8 @@ export function permissions(): PolicyRule[] {
     ...children.map(({ kind }) => rule(kind, APPLIED)),
     rule(podKind, WATCHED),
     rule(eventKind, ['create']),
+    rule(tokenReviewKind, ['create']), // who wants to read metrics,
+    rule(accessReviewKind, ['create']), // and whether he may
     { ...rule(crdKind, WATCHED), resourceNames: [crdNameOf(memcachedKind)] }, // to learn at once that it is installed
   ];
 }

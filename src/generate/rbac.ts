@@ -20,7 +20,18 @@ export function rbac(): object[] {
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { ...account, labels: LABELS } },
     ...granted('ClusterRole', {}, permissions()),
     ...granted('Role', { namespace: NAMESPACE }, ownPermissions()),
+    metricsReader(),
   ];
+}
+
+/** For whoever is to read the metrics; to be bound by those who decide about that. */
+function metricsReader(): object {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name: 'memcached-operator-metrics-reader', labels: LABELS },
+    rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+  };
 }
 
 /** A role, and that the operator has it. */
