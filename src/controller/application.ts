@@ -1,11 +1,12 @@
 /** Carries out the steps. A step that fails keeps neither the others nor the status from happening. */
-import { MANAGED_BY } from '../children/index.ts';
+import { children, MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
-import { ApiError, type Client } from '../runtime/client/index.ts';
+import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
 import { intruders } from './intruders.ts';
-import { observeChild } from './observed.ts';
+import { type ObservedChild, observeChild } from './observed.ts';
+import type { HandOver } from './replicas.ts';
 
 export interface Outcome {
   readonly step: Step;
@@ -13,7 +14,12 @@ export interface Outcome {
   readonly object?: KubernetesObject;
   readonly fault?: Fault;
   readonly error?: Error;
+  /** There was nothing to do, after all: what had to go is gone, or the cluster does not know the kind any more. */
+  readonly isMoot?: true;
 }
+
+/** Holds replicas in our name while we do not mention them. */
+const HOLDER = `${MANAGED_BY}-replicas`;
 
 type Writer = Pick<Client, 'get' | 'apply' | 'patch' | 'delete'>;
 
@@ -23,10 +29,10 @@ export async function applyStep(step: Step, ownerUid: string, client: Writer, si
     if (step.verb === 'create') return await create(step, ownerUid, client, signal);
     if (step.verb === 'leave') return conflict(step, step.kind, step.name);
     if (step.verb === 'update') return { step, object: await update(step, client, signal) };
-    const { name, namespace, uid } = step.observed.metadata;
-    await client.delete(step.kind, name, namespace, { uid, signal });
+    await remove(step, ownerUid, client, signal);
     return { step };
   } catch (caught) {
+    if (isNotFound(caught) && (step.verb === 'delete' || isCustom(step.kind))) return { step, isMoot: true };
     const error = caught instanceof Error ? caught : new Error(String(caught));
     return { step, error, fault: { reason: 'ApplyFailed', message: `${step.kind.kind}: ${error.message}` } };
   }
@@ -54,12 +60,34 @@ async function create(
   }
 }
 
+/** Deletes the child as it was seen; where it has changed since, only while it is still ours. */
+async function remove(
+  { kind, observed }: Step & { readonly verb: 'delete' },
+  ownerUid: string,
+  client: Writer,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace, uid, resourceVersion } = observed.metadata;
+  try {
+    await client.delete(kind, name, namespace, { uid, resourceVersion, signal });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 409)) throw error;
+    const { metadata, ownerUid: owner } = observeChild(await client.get(kind, name, namespace, { signal }));
+    if (owner === ownerUid) await client.delete(kind, name, namespace, { ...versionOf(metadata), signal });
+  }
+}
+
+function versionOf({ uid, resourceVersion }: ObservedChild['metadata']) {
+  return { uid, resourceVersion };
+}
+
 /** Applies it over what is there. What bears a name of ours, and keeps ours out by it, has to go first. */
 async function update(
-  { kind, desired, uid }: Step & { readonly verb: 'update' },
+  { kind, desired, uid, handOver }: Step & { readonly verb: 'update' },
   client: Writer,
   signal: AbortSignal,
 ): Promise<KubernetesObject> {
+  if (handOver) await pass(kind, desired, uid, handOver, client, signal);
   try {
     return await apply(kind, desired, { uid }, client, signal);
   } catch (error) {
@@ -76,6 +104,28 @@ async function update(
     await client.patch(kind, name, namespace, { type: 'json', body, signal });
     return apply(kind, desired, { uid }, client, signal);
   }
+}
+
+/** Has the replicas held by somebody else than us, before we let go of them. */
+async function pass(
+  kind: Kind,
+  { apiVersion, metadata: { name, namespace } }: KubernetesObject,
+  uid: string,
+  { replicas, isNew }: HandOver,
+  client: Writer,
+  signal: AbortSignal,
+): Promise<void> {
+  const metadata = { name, ...(namespace !== undefined && { namespace }), uid };
+  const held = { apiVersion, kind: kind.kind, metadata, spec: { replicas } } as KubernetesObject;
+  try {
+    await client.apply(kind, held, { fieldManager: HOLDER, force: isNew, signal });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 409)) throw error; // else they are somebody's already
+  }
+}
+
+function isCustom(kind: Kind): boolean {
+  return children.some((child) => child.kind === kind && child.needsCrd);
 }
 
 function apply(

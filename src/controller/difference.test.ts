@@ -1,46 +1,90 @@
 import { expect, test } from 'vitest';
+import type { DefaultedMemcached, MemcachedSpec } from '../api/index.ts';
 import { example } from '../children/example.ts';
 import { children, deploymentKind } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
-import { difference, type Seen } from './difference.ts';
+import { difference, type Seen, type Step } from './difference.ts';
 import { wantedFingerprint } from './fingerprint.ts';
-import type { ObservedChild } from './observed.ts';
+import type { ObservedChild, ObservedDeployment } from './observed.ts';
 
-const memcached = example();
+const plain = example();
+const rich = example({
+  monitoring: { enabled: true },
+  highAvailability: { podDisruptionBudget: { enabled: true, minAvailable: 1 } },
+  networkPolicy: { enabled: true },
+  autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5 },
+});
 
-function observed(kind: Kind, changes: Partial<ObservedChild> = {}): ObservedChild {
-  const desired = children.find((child) => child.kind === kind)?.build(memcached, {});
-  if (!desired) throw new Error(`no ${kind.kind} is wanted`);
-  return {
-    metadata: { name: 'my-cache', namespace: 'default', uid: `uid of ${kind.kind}`, resourceVersion: '1' },
-    memcached: 'default/my-cache',
-    ownerUid: 'uid-1',
-    isDeleting: false,
-    fingerprint: wantedFingerprint(desired),
-    ...changes,
-  };
+/** A child as the Memcached wants it, if it does. */
+function observed(of: DefaultedMemcached, kind: Kind, changes: Partial<ObservedChild> = {}): ObservedChild | undefined {
+  const desired = children.find((child) => child.kind === kind)?.build(of, {});
+  return (
+    desired && {
+      metadata: { name: 'my-cache', namespace: 'default', uid: `uid of ${kind.kind}`, resourceVersion: '1' },
+      memcached: 'default/my-cache',
+      ownerUid: 'uid-1',
+      isDeleting: false,
+      fingerprint: wantedFingerprint(desired),
+      ...changes,
+    }
+  );
 }
 
-function seen(child: Seen['child'], isKnownRewrite: Seen['isKnownRewrite'] = () => false): Seen {
-  return { child, isKnownRewrite };
+function seen(child: Seen['child'], changes: Partial<Seen> = {}): Seen {
+  return { child, isServed: () => true, isKnownRewrite: () => false, ...changes };
 }
+
+const nothing = seen(() => undefined);
+const all = (of: DefaultedMemcached) => seen((kind) => observed(of, kind));
 
 /** All as wanted, but the Deployment. */
-function withDeployment(deployment: ObservedChild | undefined): Seen['child'] {
-  return (kind) => (kind === deploymentKind ? deployment : observed(kind));
+function withDeployment(changes: Partial<ObservedChild>): Seen['child'] {
+  return (kind) => observed(plain, kind, kind === deploymentKind ? changes : {});
 }
 
+const told = (steps: readonly Step[]) => steps.map(({ verb, kind }) => `${verb} ${kind.kind}`);
+const every = children.map(({ kind }) => kind.kind);
+const optional = children.filter(({ isOptional }) => isOptional).map(({ kind }) => kind.kind);
+
 test('creates what is not there, in the order of the table', () => {
-  const steps = difference(
-    memcached,
-    {},
-    seen(() => undefined),
-  );
-  expect(steps.map(({ verb, kind }) => `${verb} ${kind.kind}`)).toEqual(['create Deployment', 'create Service']);
+  expect(told(difference(plain, {}, nothing))).toEqual(['create Deployment', 'create Service']);
+  expect(told(difference(rich, {}, nothing))).toEqual(every.map((kind) => `create ${kind}`));
 });
 
 test('does nothing when all is as wanted', () => {
-  expect(difference(memcached, {}, seen(observed))).toEqual([]);
+  expect(difference(plain, {}, all(plain))).toEqual([]);
+  expect(difference(rich, {}, all(rich))).toEqual([]);
+});
+
+test('what is no longer wanted goes, before anything else is done', () => {
+  const steps = told(difference(plain, {}, all(rich)));
+  expect(steps.slice(0, optional.length)).toEqual(optional.map((kind) => `delete ${kind}`));
+  expect(new Set(steps.slice(optional.length))).toEqual(new Set(['update Deployment', 'update Service']));
+});
+
+test("what is not wanted and somebody else's is not touched", () => {
+  const theirs = seen((kind) => observed(rich, kind, optional.includes(kind.kind) ? { ownerUid: 'somebody' } : {}));
+  expect(told(difference(plain, {}, theirs)).filter((step) => optional.some((kind) => step.endsWith(kind)))).toEqual(
+    [],
+  );
+});
+
+test('a kind that the cluster does not know is not missed', () => {
+  const custom = children.filter(({ needsCrd }) => needsCrd).map(({ kind }) => kind.kind);
+  const steps = told(
+    difference(
+      rich,
+      {},
+      seen(() => undefined, { isServed: () => false }),
+    ),
+  );
+  expect(steps).toEqual(every.filter((kind) => !custom.includes(kind)).map((kind) => `create ${kind}`));
+});
+
+test('what is kept stays as it is, and is not made either', () => {
+  const changed = seen(withDeployment({ fingerprint: 'other' }));
+  expect(difference(plain, {}, changed, [deploymentKind])).toEqual([]);
+  expect(told(difference(plain, {}, nothing, [deploymentKind]))).toEqual(['create Service']);
 });
 
 test.each<[string, Partial<ObservedChild>, string[]]>([
@@ -49,17 +93,21 @@ test.each<[string, Partial<ObservedChild>, string[]]>([
   ['no owner', { ownerUid: undefined }, ['leave']],
   ['being deleted', { isDeleting: true, fingerprint: 'other' }, []],
 ])('a child with %s', (_, changes, verbs) => {
-  const steps = difference(memcached, {}, seen(withDeployment(observed(deploymentKind, changes))));
+  const steps = difference(plain, {}, seen(withDeployment(changes)));
   expect(steps.map(({ verb }) => verb)).toEqual(verbs);
 });
 
 test('what the server is known to store in other words is left alone', () => {
-  const child = withDeployment(observed(deploymentKind, { fingerprint: 'rewritten' }));
-  expect(
-    difference(
-      memcached,
-      {},
-      seen(child, (_uid, _wanted, found) => found === 'rewritten'),
-    ),
-  ).toEqual([]);
+  const isKnownRewrite: Seen['isKnownRewrite'] = (_uid, _wanted, found) => found === 'rewritten';
+  const rewritten = seen(withDeployment({ fingerprint: 'rewritten' }), { isKnownRewrite });
+  expect(difference(plain, {}, rewritten)).toEqual([]);
+});
+
+test('whoever starts to scale by itself gets the present number of servers held', () => {
+  const deployment = { wanted: 5, ownsReplicas: true } as ObservedDeployment;
+  const scaling: MemcachedSpec = { autoscaling: { enabled: true, maxReplicas: 9 } };
+  const steps = difference(example(scaling), {}, seen(withDeployment({ deployment })));
+  expect(steps[0]).toMatchObject({ verb: 'update', handOver: { replicas: 5, isNew: false } });
+  const given = { deployment: { ...deployment, ownsReplicas: false } };
+  expect(difference(example(scaling), {}, seen(withDeployment(given)))[0]).not.toHaveProperty('handOver');
 });

@@ -1,43 +1,67 @@
 /** What has to be done so that the children are as they should be. */
 import type { DefaultedMemcached } from '../api/index.ts';
-import { type Child, children, type Surroundings } from '../children/index.ts';
+import { type Child, children, deploymentKind, type Surroundings } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { wantedFingerprint } from './fingerprint.ts';
 import type { ObservedChild } from './observed.ts';
+import { type HandOver, handOver, withFirstReplicas } from './replicas.ts';
 
 export type Step =
   | { readonly verb: 'create'; readonly kind: Kind; readonly desired: KubernetesObject }
-  | { readonly verb: 'update'; readonly kind: Kind; readonly desired: KubernetesObject; readonly uid: string }
+  | {
+      readonly verb: 'update';
+      readonly kind: Kind;
+      readonly desired: KubernetesObject;
+      readonly uid: string;
+      readonly handOver?: HandOver;
+    }
   | { readonly verb: 'delete'; readonly kind: Kind; readonly observed: ObservedChild }
   | { readonly verb: 'leave'; readonly kind: Kind; readonly name: string };
 
 export interface Seen {
   child(kind: Kind): ObservedChild | undefined;
+  /** Whether the cluster knows the kind. */
+  isServed(kind: Kind): boolean;
   /** Whether the server is known to store the wanted object with another fingerprint. */
   isKnownRewrite(uid: string, wanted: string, observed: string): boolean;
 }
 
-/** One step for each child that is not as it should be, in the order of the table; none when all is well. */
-export function difference(memcached: DefaultedMemcached, surroundings: Surroundings, seen: Seen): Step[] {
-  return children.flatMap(
-    (child) => stepFor(child, child.build(memcached, surroundings), memcached.metadata.uid, seen) ?? [],
-  );
+/**
+ * One step for each child that is not as it should be; none when all is well. What has to go goes first, above all an autoscaler,
+ * which would contradict us; the rest comes in the order of the table. Children of the kept kinds stay as they are.
+ */
+export function difference(
+  memcached: DefaultedMemcached,
+  surroundings: Surroundings,
+  seen: Seen,
+  kept: readonly Kind[] = [],
+): Step[] {
+  const steps = children
+    .filter(({ kind, needsCrd }) => (!needsCrd || seen.isServed(kind)) && !kept.includes(kind))
+    .flatMap((child) => stepFor(child, memcached, surroundings, seen) ?? []);
+  return steps.toSorted((a, b) => Number(b.verb === 'delete') - Number(a.verb === 'delete'));
 }
 
 function stepFor(
-  { kind }: Child,
-  desired: KubernetesObject | undefined,
-  ownerUid: string | undefined,
+  { kind, build }: Child,
+  memcached: DefaultedMemcached,
+  surroundings: Surroundings,
   seen: Seen,
 ): Step | undefined {
+  const desired = build(memcached, surroundings);
   const observed = seen.child(kind);
-  if (!observed) return desired && { verb: 'create', kind, desired };
+  if (!observed) return desired && { verb: 'create', kind, desired: asNew(kind, desired, memcached) };
   const { uid, name } = observed.metadata;
-  const isOurs = observed.ownerUid === ownerUid;
+  const isOurs = observed.ownerUid === memcached.metadata.uid;
   if (!desired) return isOurs && !observed.isDeleting ? { verb: 'delete', kind, observed } : undefined;
   if (!isOurs) return { verb: 'leave', kind, name };
   if (observed.isDeleting) return undefined; // it is made anew when it is gone
   const wanted = wantedFingerprint(desired);
   if (observed.fingerprint === wanted || seen.isKnownRewrite(uid, wanted, observed.fingerprint)) return undefined;
-  return { verb: 'update', kind, desired, uid };
+  const passed = kind === deploymentKind ? handOver(desired, observed.deployment, memcached) : undefined;
+  return { verb: 'update', kind, desired, uid, ...(passed && { handOver: passed }) };
+}
+
+function asNew(kind: Kind, desired: KubernetesObject, memcached: DefaultedMemcached): KubernetesObject {
+  return kind === deploymentKind ? withFirstReplicas(desired, memcached) : desired;
 }

@@ -29,11 +29,22 @@ export function wantedFingerprint(desired: KubernetesObject): string {
 
 /** The fingerprint of what is ours in an object of the cluster. */
 export function observedFingerprint(observed: KubernetesObject, manager: string): string {
+  return digest(content(owned(observed as unknown as Json, appliedFields(observed, manager)) as Record<string, Json>));
+}
+
+/** Whether the last apply of the manager set the field, and nobody has set it to something else since. */
+export function isApplied(observed: KubernetesObject, manager: string, path: readonly string[]): boolean {
+  let fields: Fields | undefined = appliedFields(observed, manager);
+  for (const name of path) fields = fields?.[`f:${name}`];
+  return fields !== undefined;
+}
+
+function appliedFields(observed: KubernetesObject, manager: string): Fields {
   const { managedFields = [] } = observed.metadata as { managedFields?: readonly ManagedFields[] };
   const ours = managedFields.find(
     (entry) => entry.manager === manager && entry.operation === 'Apply' && !entry.subresource,
   );
-  return digest(content(owned(observed as unknown as Json, ours?.fieldsV1 ?? {}) as Record<string, Json>));
+  return ours?.fieldsV1 ?? {};
 }
 
 /** Without what identifies the object, and without what an apply only uses as a condition. */

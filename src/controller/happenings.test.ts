@@ -3,7 +3,7 @@ import { example } from '../children/example.ts';
 import { deploymentKind } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import type { Outcome } from './application.ts';
-import { deeds, troubles } from './happenings.ts';
+import { deeds, news, troubles } from './happenings.ts';
 
 const memcached = example();
 const serviceKind: Kind = { ...deploymentKind, kind: 'Service' };
@@ -21,6 +21,19 @@ test('what was done is told once for each verb', () => {
 test('what failed was not done', () => {
   const failed: Outcome = { ...created(serviceKind), fault: { reason: 'ApplyFailed', message: 'forbidden' } };
   expect(deeds([created(deploymentKind), failed]).map(({ note }) => note)).toEqual(['Created Deployment']);
+});
+
+test('what had happened by itself was not done', () => {
+  expect(deeds([{ ...created(deploymentKind), isMoot: true }])).toEqual([]);
+});
+
+test('a remark is told once', () => {
+  const remark = { reason: 'MetricsUnavailable', message: 'no metrics' } as const;
+  const ready = { type: 'Ready', status: 'True', reason: 'AllReplicasReady', lastTransitionTime: '' } as const;
+  const said = (message: string) => ({ ...memcached, status: { conditions: [{ ...ready, message }] } });
+  expect(news(said('all is well'), [remark]).map(({ note }) => note)).toEqual(['no metrics']);
+  expect(news(said('all is well. no metrics'), [remark])).toEqual([]);
+  expect(news(memcached, [])).toEqual([]);
 });
 
 test.each([

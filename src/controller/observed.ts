@@ -1,4 +1,5 @@
 /** What is remembered of the objects in the cluster: the little that a reconcile reads. */
+import { createHash } from 'node:crypto';
 import { memcachedKind } from '../api/index.ts';
 import { MANAGED_BY } from '../children/index.ts';
 import type { Deployment } from '../kubernetes/deployment.ts';
@@ -6,7 +7,7 @@ import type { KubernetesObject, ObjectMeta } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import type { DeploymentObservation } from '../status/observation.ts';
 import { podProblem } from '../status/pod-problem.ts';
-import { observedFingerprint } from './fingerprint.ts';
+import { isApplied, observedFingerprint } from './fingerprint.ts';
 
 type Identity = Required<Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>>;
 
@@ -17,7 +18,14 @@ export interface ObservedChild {
   readonly ownerUid: string | undefined;
   readonly isDeleting: boolean;
   readonly fingerprint: string;
-  readonly deployment?: DeploymentObservation;
+  readonly deployment?: ObservedDeployment;
+}
+
+export interface ObservedDeployment extends DeploymentObservation {
+  /** Whether the number of servers is what we have set, or somebody else's choice. */
+  readonly ownsReplicas: boolean;
+  /** A digest of the whole spec. */
+  readonly spec: string;
 }
 
 export interface ObservedPod {
@@ -26,7 +34,8 @@ export interface ObservedPod {
   readonly problem?: string;
 }
 
-export function observeChild(object: KubernetesObject): ObservedChild {
+/** `previous` is what was observed of it before. */
+export function observeChild(object: KubernetesObject, previous?: ObservedChild): ObservedChild {
   const owner = object.metadata.ownerReferences?.find(
     ({ controller, kind, apiVersion }) =>
       controller && kind === memcachedKind.kind && apiVersion === memcachedKind.apiVersion,
@@ -38,7 +47,7 @@ export function observeChild(object: KubernetesObject): ObservedChild {
     ownerUid: owner?.uid,
     isDeleting: object.metadata.deletionTimestamp !== undefined,
     fingerprint: observedFingerprint(object, MANAGED_BY),
-    ...(object.kind === 'Deployment' && { deployment: observeDeployment(object as Deployment) }),
+    ...(object.kind === 'Deployment' && { deployment: observeDeployment(object as Deployment, previous) }),
   };
 }
 
@@ -52,11 +61,15 @@ export function observePod(object: KubernetesObject): ObservedPod {
   };
 }
 
-function observeDeployment({ metadata, spec, status = {} }: Deployment): DeploymentObservation {
+function observeDeployment(deployment: Deployment, previous: ObservedChild | undefined): ObservedDeployment {
+  const { metadata, spec, status = {} } = deployment;
+  const before = previous?.metadata.uid === metadata.uid ? previous?.deployment : undefined;
+  const digest = createHash('sha256').update(JSON.stringify(spec)).digest('base64url').slice(0, 22);
   const condition = (type: string) => status.conditions?.find((found) => found.type === type);
   const failure = condition('ReplicaFailure');
   return {
-    generation: metadata.generation ?? 0,
+    // An annotation makes a new generation as well, but no work: what counts is since when the spec is what it is.
+    generation: before?.spec === digest ? before.generation : (metadata.generation ?? 0),
     observedGeneration: status.observedGeneration ?? 0,
     wanted: spec.replicas ?? 1,
     total: status.replicas ?? 0,
@@ -65,6 +78,8 @@ function observeDeployment({ metadata, spec, status = {} }: Deployment): Deploym
     available: status.availableReplicas ?? 0,
     isAvailable: condition('Available')?.status === 'True',
     deadlineExceeded: condition('Progressing')?.reason === 'ProgressDeadlineExceeded',
+    ownsReplicas: isApplied(deployment, MANAGED_BY, ['spec', 'replicas']),
+    spec: digest,
     ...(failure?.status === 'True' && { replicaFailure: failure.message ?? failure.reason ?? 'no reason given' }),
   };
 }

@@ -5,6 +5,7 @@ import type { Kind } from '../kubernetes/object.ts';
 import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
 import { accessReviewKind, tokenReviewKind } from '../runtime/metrics/caller-reviews.ts';
 import { eventKind } from './events.ts';
+import { secretKind } from './secrets/secrets.ts';
 import { podKind } from './world.ts';
 
 /** A rule of a Role or ClusterRole. */
@@ -24,17 +25,20 @@ const WATCHED = ['list', 'watch'];
  */
 const APPLIED = [...WATCHED, 'get', 'create', 'patch', 'delete'];
 
+const customKinds = [memcachedKind, ...children.filter(({ needsCrd }) => needsCrd).map(({ kind }) => kind)];
+
 export function permissions(): PolicyRule[] {
   return [
-    rule(memcachedKind, WATCHED),
+    rule(memcachedKind, [...WATCHED, 'patch']), // replicas, when autoscaling was switched on or off without webhooks
     rule(memcachedKind, ['patch'], 'status'),
     rule(memcachedKind, ['update'], 'finalizers'), // to be named as the owner that blocks a deletion
     ...children.map(({ kind }) => rule(kind, APPLIED)),
     rule(podKind, WATCHED),
+    rule(secretKind, [...WATCHED, 'get']), // all are watched by their metadata; those that a Memcached names are read
     rule(eventKind, ['create']),
     rule(tokenReviewKind, ['create']), // who wants to read metrics,
     rule(accessReviewKind, ['create']), // and whether he may
-    { ...rule(crdKind, WATCHED), resourceNames: [crdNameOf(memcachedKind)] }, // to learn at once that it is installed
+    { ...rule(crdKind, WATCHED), resourceNames: customKinds.map(crdNameOf) }, // to learn at once that it is installed
   ];
 }
 

@@ -1,21 +1,17 @@
 /** One Memcached, from what is there to what should be there. */
-import {
-  annotation,
-  type DefaultOptions,
-  type Memcached,
-  type MemcachedStatus,
-  validate,
-  withDefaults,
-} from '../api/index.ts';
+import { annotation, type Memcached, type MemcachedStatus } from '../api/index.ts';
+import { autoscalerKind } from '../children/autoscaler.ts';
 import { deploymentKind } from '../children/index.ts';
 import type { Client } from '../runtime/client/index.ts';
 import type { ReconcileContext, Result } from '../runtime/controller.ts';
-import type { Fault, Observation } from '../status/observation.ts';
+import type { Observation } from '../status/observation.ts';
 import { applyStep, type Outcome } from './application.ts';
-import { difference, type Step } from './difference.ts';
+import type { Step } from './difference.ts';
 import type { RecordEvent } from './events.ts';
-import { deeds, troubles } from './happenings.ts';
-import { report, statusOf } from './report.ts';
+import { deeds, news, troubles } from './happenings.ts';
+import { type Plan, type Planner, planFor } from './plan.ts';
+import { settlement } from './replicas.ts';
+import { report, settle, statusOf } from './report.ts';
 import type { World } from './world.ts';
 
 /** How soon to look again at a Memcached that is not ready, should no change tell us to. */
@@ -24,41 +20,45 @@ const NOT_READY_MS = 10_000;
 /** How soon to look again after a creation, should the watch be late. */
 const ECHO_MS = 1000;
 
-export interface Reconciler {
-  readonly world: World;
+export interface Reconciler extends Planner {
   readonly client: Client;
   readonly recordEvent: RecordEvent;
-  readonly defaults: DefaultOptions;
-  readonly now: () => Date;
 }
 
 export async function reconcile(key: string, by: Reconciler, { signal }: ReconcileContext): Promise<Result | void> {
   const memcached = by.world.memcached(key);
   if (!memcached || memcached.metadata.deletionTimestamp) return; // garbage collection removes the children
+  if (await isSettled(key, memcached, by, signal)) return { requeueAfterMs: ECHO_MS };
 
-  const invalid = invalidities(memcached);
-  const wanted = invalid.length > 0 ? undefined : withDefaults(memcached, by.defaults);
-  const steps = wanted ? difference(wanted, {}, by.world.seen(key)) : [];
-  const outcomes = isPaused(memcached) ? [] : await applyAll(key, steps, memcached, by, signal);
+  const plan = await planFor(key, memcached, by, signal);
+  const outcomes = isPaused(memcached) ? [] : await applyAll(key, plan.steps, memcached, by, signal);
 
   for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);
   // What was created comes back by the watch and is reported then: the children of all come before the status of one.
   if (outcomes.length > 0 && outcomes.every(isCreation)) return { requeueAfterMs: ECHO_MS };
 
-  const seen = {
-    ...observe(key, memcached, by.world, wanted?.spec.replicas),
-    faults: [...invalid, ...outcomes.flatMap(({ fault }) => fault ?? [])],
-    isCarriedOut: wanted !== undefined && outcomes.filter(({ fault }) => !fault).length === steps.length,
-  };
+  const seen = observe(key, memcached, by.world, plan, outcomes);
   const status = statusOf(memcached, seen, by.now());
   for (const trouble of troubles(memcached, status)) by.recordEvent(memcached, trouble);
+  for (const remark of news(memcached, plan.remarks)) by.recordEvent(memcached, remark);
   await by.world.writeMemcached(key, () => report(memcached, status, by.client, signal));
 
-  for (const { error } of outcomes) if (error !== undefined) throw error; // tried again, later and later
-  return isReady(status) ? undefined : { requeueAfterMs: NOT_READY_MS };
+  const error = plan.error ?? outcomes.find((outcome) => outcome.error)?.error;
+  if (error) throw error; // tried again, later and later
+  return nextLook(status, outcomes, plan, by.now());
 }
 
-/** One after another, in the order of the table: what others need comes first. */
+/** Whether the replicas in the spec had to be settled first: then there is a new spec to carry out. */
+async function isSettled(key: string, memcached: Memcached, by: Reconciler, signal: AbortSignal): Promise<boolean> {
+  const { uid } = memcached.metadata;
+  const [deployment, autoscaler] = [deploymentKind, autoscalerKind].map((kind) => by.world.child(kind, key));
+  const ours = deployment?.ownerUid === uid ? deployment?.deployment : undefined;
+  const change = isPaused(memcached) ? undefined : settlement(memcached, ours, autoscaler?.ownerUid === uid);
+  if (change) await by.world.writeMemcached(key, () => settle(memcached, change, by.client, signal));
+  return change !== undefined;
+}
+
+/** One after another, in their order: what others need comes first. */
 async function applyAll(
   key: string,
   steps: readonly Step[],
@@ -68,6 +68,8 @@ async function applyAll(
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const step of steps) {
+    // While an autoscaler is still there, to set the replicas would be a quarrel.
+    if (step.kind === deploymentKind && outcomes.some(hasKeptAutoscaler)) continue;
     const write = async () => {
       const outcome = await applyStep(step, uid, client, signal);
       outcomes.push(outcome);
@@ -79,19 +81,27 @@ async function applyAll(
   return outcomes;
 }
 
+function hasKeptAutoscaler({ step, fault }: Outcome): boolean {
+  return step.kind === autoscalerKind && step.verb === 'delete' && fault !== undefined;
+}
+
 /** What the cluster shows of the Memcached, after what was just written. */
 function observe(
   key: string,
   memcached: Memcached,
   world: World,
-  replicas: number | undefined,
-): Omit<Observation, 'faults' | 'isCarriedOut'> {
+  { wanted, steps, isWhole, faults, remarks }: Plan,
+  outcomes: readonly Outcome[],
+): Observation {
   const child = world.child(deploymentKind, key);
   const deployment = child?.ownerUid === memcached.metadata.uid ? child?.deployment : undefined;
   return {
     generation: memcached.metadata.generation ?? 0,
-    replicas: replicas ?? deployment?.wanted ?? 0, // without a wish of ours, what others decided
+    replicas: wanted?.spec.replicas ?? deployment?.wanted ?? 0, // without a wish of ours, what others decided
     isPaused: isPaused(memcached),
+    isCarriedOut: isWhole && outcomes.filter(({ fault }) => !fault).length === steps.length,
+    faults: [...faults, ...outcomes.flatMap(({ fault }) => fault ?? [])],
+    remarks,
     ...(deployment && { deployment }),
     pods: world
       .podsOf(key)
@@ -99,15 +109,23 @@ function observe(
   };
 }
 
-function isCreation({ step, fault }: Outcome): boolean {
-  return step.verb === 'create' && !fault;
+/** When to look again although nothing has changed; nothing if that is not needed. */
+function nextLook(
+  status: MemcachedStatus,
+  outcomes: readonly Outcome[],
+  { changesAt }: Plan,
+  now: Date,
+): Result | undefined {
+  const times = [
+    ...(outcomes.some(({ isMoot }) => isMoot) ? [ECHO_MS] : []),
+    ...(isReady(status) ? [] : [NOT_READY_MS]),
+    ...(changesAt === undefined ? [] : [Math.max(0, changesAt - now.getTime())]),
+  ];
+  return times.length === 0 ? undefined : { requeueAfterMs: Math.min(...times) };
 }
 
-function invalidities(memcached: Memcached): Fault[] {
-  return validate(memcached).map(({ field, message }) => ({
-    reason: 'InvalidSpec',
-    message: `${field}: ${message}`,
-  }));
+function isCreation({ step, fault, isMoot }: Outcome): boolean {
+  return step.verb === 'create' && !fault && !isMoot;
 }
 
 function isPaused({ metadata }: Memcached): boolean {

@@ -1,4 +1,4 @@
-/** Writes the status, when it has something new to say. */
+/** Writes into the Memcached itself: its status, when it has something new to say, and replicas that have to be settled. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
 import { memcachedKind } from '../api/index.ts';
@@ -6,6 +6,7 @@ import { podSelector } from '../children/index.ts';
 import { type Client, isNotFound } from '../runtime/client/index.ts';
 import { conditionsOf } from '../status/conditions.ts';
 import type { Observation } from '../status/observation.ts';
+import type { Settlement } from './replicas.ts';
 
 /** The status that follows from the observation. What others have to say in it stays. */
 export function statusOf(memcached: Memcached, seen: Observation, now: Date): MemcachedStatus {
@@ -34,13 +35,29 @@ export async function report(
     { op: 'test', path: '/metadata/uid', value: uid }, // not onto another Memcached of the same name
     { op: 'add', path: '/status', value: status },
   ];
+  const options = { type: 'json', body, subresource: 'status', signal } as const;
+  return unlessGone(client.patch(memcachedKind, name, namespace, options));
+}
+
+/** Writes replicas into the spec, or removes them. Only if the spec is still the one that asked for it. */
+export async function settle(
+  memcached: Memcached,
+  { replicas }: Settlement,
+  client: Pick<Client, 'patch'>,
+  signal: AbortSignal,
+): Promise<Memcached | undefined> {
+  const { name, namespace, resourceVersion } = memcached.metadata;
+  const path = '/spec/replicas';
+  const body = [
+    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+    replicas === undefined ? { op: 'remove', path } : { op: 'add', path, value: replicas },
+  ];
+  return unlessGone(client.patch(memcachedKind, name, namespace, { type: 'json', body, signal }));
+}
+
+async function unlessGone(patched: Promise<Memcached>): Promise<Memcached | undefined> {
   try {
-    return await client.patch<Memcached>(memcachedKind, name, namespace, {
-      type: 'json',
-      body,
-      subresource: 'status',
-      signal,
-    });
+    return await patched;
   } catch (error) {
     if (isNotFound(error)) return undefined; // deleted: nobody is left to report to
     throw error;

@@ -11,7 +11,14 @@ export function watch(world: World, queue: Pick<WorkQueue, 'add'>): void {
     const memcached = change.new ?? change.old;
     if (memcached) queue.add(keyOf(memcached));
   });
+  world.secrets.informer.onChange((change) => {
+    const secret = change.new ?? change.old;
+    if (secret) for (const memcached of world.namingSecret(keyOf(secret))) queue.add(keyOf(memcached));
+  });
   for (const informer of world.children.values()) {
+    informer.onPresence(() => {
+      for (const memcached of world.memcacheds.list()) queue.add(keyOf(memcached)); // a kind has come or gone
+    });
     informer.onChange((change) => {
       const child = change.new ?? change.old;
       // A child has the name of its Memcached; one that is somebody else's is in the way of the Memcached of that name.

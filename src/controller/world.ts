@@ -10,13 +10,16 @@ import type { Seen } from './difference.ts';
 import { wantedFingerprint } from './fingerprint.ts';
 import { type ObservedChild, type ObservedPod, observeChild, observePod } from './observed.ts';
 import { RecentWrites } from './recent-writes.ts';
+import { secretKeys } from './secrets/references.ts';
+import { Secrets } from './secrets/secrets.ts';
 
 export const podKind: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
 
 const BY_MEMCACHED = 'memcached';
+const BY_SECRET = 'secret';
 
 export interface WorldOptions {
-  readonly client: Pick<Client, 'list' | 'watch'>;
+  readonly client: Pick<Client, 'list' | 'watch' | 'get'>;
   /** Only this namespace; all of them otherwise. */
   readonly namespace?: string;
   readonly log: Log;
@@ -26,6 +29,7 @@ export class World {
   readonly memcacheds: Informer<Memcached & { readonly metadata: { readonly name: string } }>;
   readonly children: ReadonlyMap<Kind, Informer<ObservedChild>>;
   readonly pods: Informer<ObservedPod>;
+  readonly secrets: Secrets;
   readonly #writtenMemcacheds = new RecentWrites<Memcached>();
   readonly #writtenChildren = new RecentWrites<ObservedChild>();
   /** Wanted fingerprints that the server is known to store as others, by uid. */
@@ -34,7 +38,12 @@ export class World {
   constructor({ client, namespace, log }: WorldOptions) {
     const scope = { client, log, ...(namespace !== undefined && { namespace }) };
     const ours = { ...scope, labelSelector: MANAGED_SELECTOR };
-    this.memcacheds = new Informer({ ...scope, kind: memcachedKind, project: withoutManagedFields });
+    this.memcacheds = new Informer({
+      ...scope,
+      kind: memcachedKind,
+      project: withoutManagedFields,
+      indexes: { [BY_SECRET]: secretKeys },
+    });
     this.children = new Map(
       children.map(({ kind }) => [kind, new Informer({ ...ours, kind, project: observeChild })] as const),
     );
@@ -44,6 +53,7 @@ export class World {
       project: observePod,
       indexes: { [BY_MEMCACHED]: (pod) => (pod.memcached === undefined ? [] : [pod.memcached]) },
     });
+    this.secrets = new Secrets(scope);
     this.memcacheds.onChange((change) =>
       this.#writtenMemcacheds.seen(keyOf((change.new ?? change.old) as Memcached), change.new),
     );
@@ -57,12 +67,13 @@ export class World {
   }
 
   get informers() {
-    return [this.memcacheds, ...this.children.values(), this.pods];
+    return [this.memcacheds, ...this.children.values(), this.pods, this.secrets.informer];
   }
 
   /** Those whose kinds are there only while a CustomResourceDefinition is. */
   get ofCustomKinds() {
-    return [this.memcacheds];
+    const custom = children.filter(({ needsCrd }) => needsCrd).flatMap(({ kind }) => this.children.get(kind) ?? []);
+    return [this.memcacheds, ...custom];
   }
 
   memcached(key: string): Memcached | undefined {
@@ -77,10 +88,16 @@ export class World {
     return this.pods.byIndex(BY_MEMCACHED, key);
   }
 
+  /** The Memcacheds that name a Secret. */
+  namingSecret(key: string): readonly Memcached[] {
+    return this.memcacheds.byIndex(BY_SECRET, key);
+  }
+
   /** The children of one Memcached, which all have its name. */
   seen(key: string): Seen {
     return {
       child: (kind) => this.child(kind, key),
+      isServed: (kind) => this.children.get(kind)?.isPresent() === true,
       isKnownRewrite: (uid, wanted, observed) => {
         const known = this.#rewrites.get(uid);
         return known?.wanted === wanted && known.observed === observed;
@@ -106,7 +123,7 @@ export class World {
     await this.#writtenChildren.during(childKey(kind, key), async () => {
       const written = await write();
       if (!written) return undefined;
-      const observed = observeChild(written);
+      const observed = observeChild(written, this.child(kind, key));
       const wanted = wantedFingerprint(desired);
       // Should the server store something of it in other words, then we do not repeat ourselves.
       if (observed.fingerprint !== wanted)

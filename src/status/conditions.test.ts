@@ -137,6 +137,15 @@ test('the most serious fault wins, and all messages of it are told', () => {
   expect(ready).toMatchObject({ status: 'False', reason: 'ResourceConflict' });
 });
 
+test.each([
+  ['well', observation()],
+  ['not well', observation({}, { ready: 2 })],
+])('what should be known is said beside Ready, and only there: %s', (_, seen) => {
+  const remarks = [{ reason: 'MetricsUnavailable', message: 'Metrics are unavailable' }] as const;
+  const messages = conditionsOf({ ...seen, remarks }, [], NOW).map(({ message }) => message);
+  expect(messages.map((message) => message.endsWith('. Metrics are unavailable'))).toEqual([false, false, false, true]);
+});
+
 test('the cause is read from the pods', () => {
   const pods = [{ name: 'a' }, { name: 'b', problem: 'image "x" cannot be pulled' }, { name: 'c', problem: 'too' }];
   const [, , degraded] = conditionsOf(observation({ pods }, { ready: 1 }), [], NOW);

@@ -64,10 +64,11 @@ function degradedVerdict(seen: Observation): Verdict {
 
 function readyVerdict(seen: Observation, degraded: Verdict): Verdict {
   const type = 'Ready';
-  if (degraded.status === 'True') return no(type, degraded.reason, degraded.message);
-  if (isComplete(seen)) return yes(type, 'AllReplicasReady', 'All replicas are ready and up to date');
+  const remarks = (seen.remarks ?? []).map(({ message }) => `. ${message}`).join('');
+  if (degraded.status === 'True') return no(type, degraded.reason, `${degraded.message}${remarks}`);
+  if (isComplete(seen)) return yes(type, 'AllReplicasReady', `All replicas are ready and up to date${remarks}`);
   const { reason, message } = progressingVerdict(seen);
-  return no(type, reason, message);
+  return no(type, reason, `${message}${remarks}`);
 }
 
 /** Whether everything that the spec asks for has happened. */

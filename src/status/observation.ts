@@ -12,6 +12,13 @@ export interface Observation {
   readonly faults: readonly Fault[];
   readonly deployment?: DeploymentObservation;
   readonly pods: readonly PodObservation[];
+  /** What does not keep it from being ready, but should be known. */
+  readonly remarks?: readonly Remark[];
+}
+
+export interface Remark {
+  readonly reason: 'MetricsUnavailable';
+  readonly message: string;
 }
 
 /** The reasons for Degraded that do not come from the Deployment, in the order in which they win. */
