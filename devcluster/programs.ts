@@ -72,6 +72,13 @@ const PROGRAMS = {
     version: 'v0.16.0',
     seconds: 20,
   },
+  // The parser of Prometheus, for tests of metrics.
+  prom2json: {
+    module: 'prom2json',
+    package: 'github.com/prometheus/prom2json/cmd/prom2json',
+    version: 'v1.4.2',
+    seconds: 25,
+  },
   chainsaw: {
     module: 'chainsaw',
     package: 'github.com/kyverno/chainsaw',
