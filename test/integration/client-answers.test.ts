@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { type Credential, refreshedCredentials } from '../../src/runtime/client/credentials.ts';
-import { ApiError, type ConnectionLost } from '../../src/runtime/client/errors.ts';
+import { ApiError, type ConnectionLost, WriteRefused } from '../../src/runtime/client/errors.ts';
 import type { RequestInfo } from '../../src/runtime/client/options.ts';
 import {
   begunWatch,
@@ -55,6 +55,49 @@ test.for([
   await call(clientOf(server, { onRequest: (info) => told.push(info) }));
   expect(server.requests).toBe(requests);
   expect(told.map(({ code }) => code)).toEqual([status, status, 200]);
+});
+
+test('a guarded client sends a write only if it may in that very moment, on each attempt', async () => {
+  let mayWrite = true;
+  const server = await faultyServer({
+    onRequest: ({ answer }) => {
+      mayWrite = false;
+      answer(429, 'busy', { 'retry-after': '0' }); // so that it is tried again
+    },
+  });
+  const client = clientOf(server);
+  const guarded = client.guarded(() => mayWrite);
+  expect(await failure(write(guarded))).toBeInstanceOf(WriteRefused);
+  expect(server.requests).toBe(1);
+  expect(await failure(write(guarded))).toMatchObject({
+    message: 'nothing may be written any more: create /api/v1/namespaces/default/configmaps was not sent',
+  });
+  expect(server.requests).toBe(1);
+  expect(await failure(read(guarded))).toMatchObject({ status: 429 });
+  expect(await failure(write(client))).toMatchObject({ status: 429 }); // that one is not guarded
+});
+
+test('a guarded client asks its guard when it has a connection, not before', async () => {
+  const { promise: isConnecting, resolve: connecting } = Promise.withResolvers<void>();
+  const { promise: hasToken, resolve: giveToken } = Promise.withResolvers<Credential>();
+  const server = await faultyServer({ onRequest: ({ answer }) => answer(200, configMap('a')) });
+  const access = {
+    ...server.access(),
+    credentials: {
+      current: () => {
+        connecting();
+        return hasToken;
+      },
+      reject: () => undefined,
+    },
+  };
+  let mayWrite = true;
+  const written = failure(write(clientOf(server, { access }).guarded(() => mayWrite)));
+  await isConnecting;
+  mayWrite = false;
+  giveToken({ token: 'secret' });
+  expect(await written).toBeInstanceOf(WriteRefused);
+  expect(server.requests).toBe(0);
 });
 
 test.for([

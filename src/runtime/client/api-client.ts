@@ -13,8 +13,12 @@ const PATCH_TYPES = { merge: 'application/merge-patch+json', json: 'application/
 const APPLY_TYPE = 'application/apply-patch+yaml';
 
 export function createClient(options: ClientOptions): Client {
-  const transport = new Transport(options);
-  const ask = async <T>(call: Call): Promise<T> => parsed(await transport.ask(call)) as T;
+  return clientOn(new Transport(options), () => true);
+}
+
+function clientOn(transport: Transport, mayWrite: () => boolean): Client {
+  const send = (call: Call) => transport.ask(call.method === 'GET' ? call : { ...call, maySend: mayWrite });
+  const ask = async <T>(call: Call): Promise<T> => parsed(await send(call)) as T;
 
   return {
     get: async (kind, name, namespace, { signal, metadataOnly } = {}) =>
@@ -77,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
       }),
 
     delete: async (kind, name, namespace, { uid, resourceVersion, propagationPolicy, signal } = {}) => {
-      await transport.ask({
+      await send({
         verb: 'delete',
         method: 'DELETE',
         path: pathOf(kind, { namespace, name }),
@@ -110,7 +114,9 @@ export function createClient(options: ClientOptions): Client {
       }
     },
 
-    raw: (path, { accept, signal } = {}) => transport.ask({ verb: 'raw', method: 'GET', path, accept, signal }),
+    raw: (path, { accept, signal } = {}) => send({ verb: 'raw', method: 'GET', path, accept, signal }),
+
+    guarded: (allowed) => clientOn(transport, allowed),
 
     close: () => transport.close(),
   };

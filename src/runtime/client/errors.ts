@@ -47,6 +47,15 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** The request was not sent, because its client may write no more. */
+export class WriteRefused extends Error {
+  override readonly name = 'WriteRefused';
+
+  constructor(request: string) {
+    super(`nothing may be written any more: ${request} was not sent`);
+  }
+}
+
 /** The kubeconfig, the service account or a credential plugin is not as it should be. The message says what to do. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';

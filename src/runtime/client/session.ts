@@ -75,7 +75,9 @@ export class Session {
     const stopPings = watchPeer(peer, this.#options, () => {
       this.destroy(new ConnectionLost('silent', `${server} stopped answering`));
     });
-    session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW));
+    session.once('connect', () => {
+      if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW); // told late: it may be over already
+    });
     session.on('remoteSettings', () => this.#events.onRoom());
     session.on('goaway', (_code: number, lastStreamId: number) => {
       this.#isSentAway = true;

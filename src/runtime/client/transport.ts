@@ -1,7 +1,7 @@
 /** Carries requests to the API server and answers back: credentials, connections, time limits and second attempts. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectSocket } from './connection.ts';
-import { ApiError, apiErrorFrom, retryAfterFrom } from './errors.ts';
+import { ApiError, apiErrorFrom, retryAfterFrom, WriteRefused } from './errors.ts';
 import { type Answer, send, textOf } from './exchange.ts';
 import { type ClientOptions, type ConnectionInfo, defaultLimits, type Limits } from './options.ts';
 import { type History, pauseAfter } from './retries.ts';
@@ -18,6 +18,8 @@ export interface Call {
   readonly accept?: string | undefined;
   readonly contentType?: string | undefined;
   readonly body?: string | undefined;
+  /** Asked when it is about to be sent, which may be long after the call: there are queues, and second attempts. */
+  readonly maySend?: () => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -94,7 +96,10 @@ export class Transport {
     const begin = performance.now();
     let code = 0;
     try {
-      const answer = await pool.open(credential, signal, (session) => send(session, question, signal));
+      const answer = await pool.open(credential, signal, async (session) => {
+        if (call.maySend?.() === false) throw new WriteRefused(`${call.verb} ${call.path}`);
+        return send(session, question, signal);
+      });
       code = answer.status;
       if (code >= 200 && code < 300) return answer;
       const retryAfter = retryAfterFrom(answer.headers['retry-after'], this.#options.now ?? Date.now);
