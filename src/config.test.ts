@@ -39,6 +39,21 @@ test('metrics have an address and a certificate, or are off', () => {
 });
 
 test.each([
+  [['--leader-elect'], { leaderElect: true }],
+  [['--leader-elect', '--concurrency', '4'], { leaderElect: true, concurrency: 4 }],
+  [['--leader-elect=true'], { leaderElect: true }],
+  [
+    ['--leader-elect=false', '--leader-election-namespace', 'ops'],
+    { leaderElect: false, leaderElectionNamespace: 'ops' },
+  ],
+])('%j is understood as by other Kubernetes programs', (args, expected) => {
+  expect(readConfig(args, {})).toMatchObject(expected);
+});
+
+test.each([
+  [['--leader-elect=maybe'], '--leader-elect: "maybe" is neither true nor false.'],
+  [['--leader-elect', 'false'], 'See --help.'],
+  [['--leader-election-namespace', 'a_b'], '--leader-election-namespace: "a_b" cannot be the name of a namespace.'],
   [['--metrics-bind-address', 'off'], '--metrics-bind-address (port): "" is not a whole number'],
   [['--metrics-bind-address', ':70000'], '--metrics-bind-address (port): "70000" is not a whole number'],
   [['--concurrency', '0'], '--concurrency: "0" is not a whole number from 1 to 1000.'],
@@ -55,7 +70,16 @@ test.each([
 test('--help names every flag, and --version wins over nothing else', () => {
   expect(readConfig(['--help'], {})).toBe('help');
   expect(readConfig(['--version'], {})).toBe('version');
-  const flags = ['kubeconfig', 'context', 'watch-namespaces', 'default-image', 'default-exporter-image', 'concurrency'];
+  const flags = [
+    'kubeconfig',
+    'context',
+    'watch-namespaces',
+    'default-image',
+    'default-exporter-image',
+    'concurrency',
+    'leader-elect',
+    'leader-election-namespace',
+  ];
   for (const flag of [
     ...flags,
     'health-probe-bind-address',

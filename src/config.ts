@@ -9,6 +9,10 @@ export interface Config {
   readonly defaultImage?: string;
   readonly defaultExporterImage?: string;
   readonly concurrency: number;
+  /** Whether one of several leads; without it, in a pod only. */
+  readonly leaderElect?: boolean;
+  /** Without it, the one of the pod or of the kubeconfig's context. */
+  readonly leaderElectionNamespace?: string;
   readonly logLevel: LogLevel;
   readonly healthAddress: Address;
   /** Without it no metrics are served. */
@@ -39,6 +43,12 @@ What it does:
   --default-exporter-image <image>  image of the metrics exporter where a resource names none
                                     (default: RELATED_IMAGE_MEMCACHED_EXPORTER, or prom/memcached-exporter:v0.15.4)
   --concurrency <n>                 how many resources are looked at at once (default: 16)
+
+One of several:
+  --leader-elect[=false]                     only the one that holds a Lease writes; the others stand by
+                                             (default: in a pod yes, elsewhere no)
+  --leader-election-namespace <namespace>    where the Lease is; operators that are to work side by side need different ones
+                                             (default: the pod's own, or that of the kubeconfig's context)
 
 How it runs:
   --health-probe-bind-address <[host]:port>  where /healthz and /readyz answer (default: :8081)
@@ -71,6 +81,7 @@ export function readConfig(args: readonly string[], env: Environment): Config | 
     ...(defaultImage && { defaultImage }),
     ...(defaultExporterImage && { defaultExporterImage }),
     concurrency: wholeNumber('--concurrency', flags.concurrency, 1, 1000),
+    ...leaderElection(flags['leader-elect'], flags['leader-election-namespace']),
     logLevel: level(flags['log-level']),
     healthAddress: address('--health-probe-bind-address', flags['health-probe-bind-address']),
     ...metrics(flags['metrics-bind-address'], flags['metrics-cert-dir']),
@@ -80,7 +91,7 @@ export function readConfig(args: readonly string[], env: Environment): Config | 
 function parse(args: readonly string[]) {
   try {
     return parseArgs({
-      args: [...args],
+      args: args.map((arg) => (arg === '--leader-elect' ? `${arg}=true` : arg)), // a switch, but one that can be switched off
       options: {
         kubeconfig: { type: 'string' },
         context: { type: 'string' },
@@ -88,6 +99,8 @@ function parse(args: readonly string[]) {
         'default-image': { type: 'string' },
         'default-exporter-image': { type: 'string' },
         concurrency: { type: 'string', default: '16' },
+        'leader-elect': { type: 'string' },
+        'leader-election-namespace': { type: 'string' },
         'health-probe-bind-address': { type: 'string', default: ':8081' },
         'metrics-bind-address': { type: 'string', default: ':8443' },
         'metrics-cert-dir': { type: 'string' },
@@ -106,9 +119,21 @@ function namespaces(text: string): string[] {
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean);
-  const bad = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
-  if (bad !== undefined) throw new ConfigError(`--watch-namespaces: "${bad}" cannot be the name of a namespace.`);
-  return [...new Set(names)];
+  return [...new Set(names.map((name) => namespace('--watch-namespaces', name)))];
+}
+
+function namespace(flag: string, name: string): string {
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) return name;
+  throw new ConfigError(`${flag}: "${name}" cannot be the name of a namespace.`);
+}
+
+function leaderElection(elect: string | undefined, place: string | undefined) {
+  if (elect !== undefined && elect !== 'true' && elect !== 'false')
+    throw new ConfigError(`--leader-elect: "${elect}" is neither true nor false.`);
+  return {
+    ...(elect !== undefined && { leaderElect: elect === 'true' }),
+    ...(place !== undefined && { leaderElectionNamespace: namespace('--leader-election-namespace', place) }),
+  };
 }
 
 function level(text: string): LogLevel {

@@ -76,6 +76,7 @@ export class FaultyServer {
       server: `https://127.0.0.1:${port}`,
       namespace: 'default',
       authority: () => Promise.resolve(this.#certificate),
+      inCluster: false,
       insecure: false,
       headers: {},
       credentials,

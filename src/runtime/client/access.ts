@@ -8,7 +8,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Access {
   /** Such as https://10.0.0.1:6443, perhaps with a path that everything else is under; no slash at the end. */
   readonly server: string;
-  /** The namespace to use when none is named. */
+  /** Whether we are a pod of the cluster. */
+  readonly inCluster: boolean;
+  /** The namespace to use when none is named: of a pod, its own. */
   readonly namespace: string;
   /** Read anew for each connection, because authorities are rotated too. Without one, those that Node trusts. */
   readonly authority: () => Promise<string | undefined>;

@@ -26,6 +26,7 @@ export async function inClusterAccess(
   });
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    inCluster: true,
     namespace: (await read(`${directory}/namespace`).catch(() => '')).trim() || 'default',
     authority: () => read(`${directory}/ca.crt`),
     insecure: false,

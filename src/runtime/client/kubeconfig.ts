@@ -30,6 +30,7 @@ export async function kubeconfigAccess(options: KubeconfigOptions): Promise<Acce
   checkCluster(cluster);
   return {
     server: serverOf(cluster),
+    inCluster: false,
     namespace: context.namespace || 'default',
     authority: () => authorityOf(cluster, surroundings),
     insecure: cluster['insecure-skip-tls-verify'] ?? false,
