@@ -27,7 +27,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   controller: ['kubernetes', 'api', 'children', 'status', 'memcached', 'runtime'],
   webhooks: ['api', 'kubernetes', 'runtime'],
   config: [],
-  generate: ['kubernetes', 'api', 'children', 'controller'],
+  generate: ['kubernetes', 'api', 'children', 'controller', 'webhooks'],
   main: operator,
 
   // beside src/

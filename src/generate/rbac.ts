@@ -1,12 +1,14 @@
 /** The permissions of the operator, as manifests. */
-import { ownPermissions, type PolicyRule, permissions } from '../controller/permissions.ts';
+import { ownPermissions, permissions } from '../controller/permissions.ts';
+import type { PolicyRule } from '../kubernetes/policy-rule.ts';
+import { certificatePermissions, webhookPermissions } from '../webhooks/permissions.ts';
 
 export const NAMESPACE = 'memcached-operator-system';
 export const SERVICE_ACCOUNT = 'memcached-operator-controller-manager';
 const ROLE = 'memcached-operator-manager-role';
 const BINDING = 'memcached-operator-manager-rolebinding';
 const RBAC = 'rbac.authorization.k8s.io';
-const LABELS = { 'app.kubernetes.io/name': 'memcached-operator' };
+export const LABELS = { 'app.kubernetes.io/name': 'memcached-operator' };
 /** Its pods have to be as harmless as Kubernetes can ask for. */
 const RESTRICTED = {
   'pod-security.kubernetes.io/enforce': 'restricted',
@@ -18,8 +20,8 @@ export function rbac(): object[] {
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels: { ...LABELS, ...RESTRICTED } } },
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { ...account, labels: LABELS } },
-    ...granted('ClusterRole', {}, permissions()),
-    ...granted('Role', { namespace: NAMESPACE }, ownPermissions()),
+    ...granted('ClusterRole', {}, [...permissions(), ...webhookPermissions()]),
+    ...granted('Role', { namespace: NAMESPACE }, [...ownPermissions(), ...certificatePermissions()]),
     metricsReader(),
   ];
 }
