@@ -186,3 +186,39 @@ test('does not start with a port in use, or without a certificate', async () => 
   await expect(start({ port: server.port })).rejects.toThrow('EADDRINUSE');
   await expect(start({ certificate: () => Promise.reject(new Error('no file')) })).rejects.toThrow('no file');
 });
+
+const QUESTION = 'GET /a HTTP/1.1\r\nhost: localhost\r\n\r\n';
+
+test('asked to drain, it goes on answering, and ends each connection with an answer', async () => {
+  const { server } = await start();
+  const [used, idle] = [await open(server), await open(server)];
+  let isDrained = false;
+  const drained = server.drain(60_000).then(() => (isDrained = true));
+  used.write(QUESTION);
+  expect(await lastWords(used)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*you asked for \/a$/);
+  expect(await ask(server, '/late')).toBe('200 you asked for /late');
+  expect(isDrained).toBe(false);
+  idle.write(QUESTION);
+  expect(await lastWords(idle)).toContain('you asked for /a');
+  await drained;
+});
+
+test('draining ends in time, whoever stays; with nobody there, at once', async () => {
+  const clock = new ManualClock();
+  const { server } = await start({ clock });
+  await server.drain(5000);
+  const socket = await open(server);
+  const drained = server.drain(5000);
+  clock.advance(5000);
+  await drained;
+  expect(socket.closed).toBe(false); // that is for close() to do
+});
+
+test('a new certificate is served as soon as somebody knows of it', async () => {
+  let served = pair;
+  const { server } = await start({ certificate: async () => served });
+  served = newPair();
+  await expect(ask(server, '/a', {}, served)).rejects.toThrow('certificate');
+  await server.renew();
+  expect(await ask(server, '/a', {}, served)).toBe('200 you asked for /a');
+});

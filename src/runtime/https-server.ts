@@ -52,6 +52,8 @@ export class HttpsServer {
   readonly #sockets = new Set<Duplex>();
   #pair: CertifiedKey;
   #complaint = '';
+  #isDraining = false;
+  #onSocketClosed = () => {};
   #cancelRenewal = () => {};
 
   private constructor(options: HttpsServerOptions, pair: CertifiedKey) {
@@ -74,7 +76,10 @@ export class HttpsServer {
     this.#server.maxConnections = limits.connections;
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
+      socket.once('close', () => {
+        this.#sockets.delete(socket);
+        this.#onSocketClosed();
+      });
     });
   }
 
@@ -94,33 +99,8 @@ export class HttpsServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Breaks off what is still going on. */
-  async close(): Promise<void> {
-    this.#cancelRenewal();
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse, ms: number): Promise<void> {
-    const cancel = this.#clock.after(ms, () => response.destroy());
-    response.once('close', cancel);
-    try {
-      await this.#options.handle(request, response);
-    } catch (error) {
-      this.#options.log.error('request failed', { error });
-      if (response.headersSent) response.destroy();
-      else response.writeHead(500, { connection: 'close' }).end('internal error, see the log of the operator\n');
-    }
-  }
-
-  #awaitRenewal(): void {
-    if (!this.#server.listening) return; // closed meanwhile
-    this.#cancelRenewal = this.#clock.after(RENEWAL_MS, () => void this.#renew().then(() => this.#awaitRenewal()));
-  }
-
-  /** Never rejects: what cannot be used is not, and the last good one stays. */
-  async #renew(): Promise<void> {
+  /** Looks for a new certificate now. Never rejects: what cannot be used is not, and the last good one stays. */
+  async renew(): Promise<void> {
     try {
       const pair = await this.#options.certificate();
       if (pair.certificate !== this.#pair.certificate || pair.key !== this.#pair.key) {
@@ -134,6 +114,49 @@ export class HttpsServer {
       if (complaint !== this.#complaint) this.#options.log.error('certificate cannot be renewed', { error });
       this.#complaint = complaint;
     }
+  }
+
+  /**
+   * Answers go on, but each ends its connection, so that callers look for somebody else. To close a connection that
+   * is idle could hit a caller who is just about to use it. Resolves when no connection is left, or after that time.
+   */
+  async drain(ms: number): Promise<void> {
+    this.#isDraining = true;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(ms, resolve);
+      this.#onSocketClosed = () => {
+        if (this.#sockets.size > 0) return;
+        cancel();
+        resolve();
+      };
+      this.#onSocketClosed();
+    });
+  }
+
+  /** Breaks off what is still going on. */
+  async close(): Promise<void> {
+    this.#cancelRenewal();
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, ms: number): Promise<void> {
+    const cancel = this.#clock.after(ms, () => response.destroy());
+    response.once('close', cancel);
+    if (this.#isDraining) response.shouldKeepAlive = false;
+    try {
+      await this.#options.handle(request, response);
+    } catch (error) {
+      this.#options.log.error('request failed', { error });
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500, { connection: 'close' }).end('internal error, see the log of the operator\n');
+    }
+  }
+
+  #awaitRenewal(): void {
+    if (!this.#server.listening) return; // closed meanwhile
+    this.#cancelRenewal = this.#clock.after(RENEWAL_MS, () => void this.renew().then(() => this.#awaitRenewal()));
   }
 }
 
