@@ -21,9 +21,12 @@ const SUFFIXES: Readonly<Record<string, readonly [base: bigint, exponent: number
 
 const PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 
+/** More digits are no amount of anything, and take time to read. */
+const LONGEST = 100;
+
 /** The quantity in billionths, the finest that Kubernetes knows, rounded up as it does; nothing for what is no quantity. */
 export function quantityInNano(text: string): bigint | undefined {
-  const match = PATTERN.exec(text);
+  const match = text.length > LONGEST ? undefined : PATTERN.exec(text);
   if (!match) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent, suffix = ''] = match;
   if (whole === '' && fraction === '') return undefined;

@@ -43,5 +43,5 @@ export const utilizationIsUnknown: Warning = ({ spec }) => {
     .map(({ resource }) => resource?.name ?? '')
     .filter((name) => !(name in requests));
   if (missing.length === 0) return undefined;
-  return `spec.autoscaling.metrics: utilization cannot be computed while spec.monitoring.exporterResources.requests has no ${missing.join(', ')}`;
+  return `spec.autoscaling.metrics: utilization cannot be computed while spec.monitoring.exporterResources.requests has no ${missing.join(', ')}; set it, or use a metric of type ContainerResource`;
 };

@@ -24,16 +24,41 @@ export const budgetLeavesRoom: Check = ({ spec }) => {
   return [invalid(`${field}.minAvailable`, minAvailable, detail)];
 };
 
+/** The percentages that mean the same with any number of servers. */
+export const budgetCanBeMet: Check = ({ spec }) => {
+  const { enabled, minAvailable, maxUnavailable } = spec.highAvailability.podDisruptionBudget;
+  if (!enabled) return [];
+  if (minAvailable === '100%')
+    return [invalid(`${field}.minAvailable`, minAvailable, 'minAvailable (100%) must be less than all replicas')];
+  if (maxUnavailable === '0%')
+    return [
+      invalid(`${field}.maxUnavailable`, maxUnavailable, 'maxUnavailable (0%) must allow for at least one replica'),
+    ];
+  return [];
+};
+
+const DRAIN = 'no node that has one can be drained';
+
 export const noServerMayLeave: Warning = ({ spec }) => {
   const { enabled, minAvailable, maxUnavailable } = spec.highAvailability.podDisruptionBudget;
-  const isStrict = maxUnavailable === 0 || maxUnavailable === '0%' || minAvailable === '100%';
-  if (!enabled || !isStrict) return undefined;
-  return `${field}: no server may ever be evicted, so that no node that has one can be drained`;
+  if (!enabled) return undefined;
+  if (maxUnavailable === 0)
+    return `${field}.maxUnavailable: no server may ever be evicted, so that ${DRAIN}; set it to 1 or more`;
+  const { replicas = 0 } = spec;
+  const staying = Math.ceil((Number.parseInt(String(minAvailable), 10) / 100) * replicas);
+  if (typeof minAvailable !== 'string' || replicas < 2 || staying < replicas) return undefined;
+  return `${field}.minAvailable: ${minAvailable} of ${replicas} servers, rounded up, are all of them, so that ${DRAIN}; set it to ${replicas - 1}`;
+};
+
+export const budgetIsForOneServer: Warning = ({ spec }) => {
+  const { enabled } = spec.highAvailability.podDisruptionBudget;
+  if (!enabled || spec.replicas !== 1) return undefined;
+  return `${field}: with one server it either protects nothing or keeps its node from being drained; set spec.replicas to 2 or more, or disable the budget`;
 };
 
 export const scalingMeetsBudget: Warning = ({ spec }) => {
   const { enabled, minAvailable } = spec.highAvailability.podDisruptionBudget;
   const { enabled: isScaling, minReplicas = 1 } = spec.autoscaling;
   if (!enabled || !isScaling || typeof minAvailable !== 'number' || minAvailable < minReplicas) return undefined;
-  return `${field}.minAvailable: while there are no more than ${minAvailable} servers (autoscaling may go down to ${minReplicas}), no node that has one can be drained`;
+  return `${field}.minAvailable: while there are no more than ${minAvailable} servers (autoscaling may go down to ${minReplicas}), ${DRAIN}; set spec.autoscaling.minReplicas to ${minAvailable + 1} or more`;
 };

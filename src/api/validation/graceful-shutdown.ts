@@ -16,5 +16,5 @@ export const shutdownEndsBeforeKill: Check = ({ spec }) => {
 export const delayIsSwitchedOff: Warning = ({ spec }, { spec: written }) => {
   const delay = written.highAvailability?.gracefulShutdown?.preStopDelaySeconds;
   if (delay === undefined || spec.highAvailability.gracefulShutdown.enabled) return undefined;
-  return 'spec.highAvailability.gracefulShutdown.preStopDelaySeconds: has no effect while enabled is not true';
+  return 'spec.highAvailability.gracefulShutdown.preStopDelaySeconds: has no effect while enabled is not true; set it to true, or remove the section for a delay of 5 s';
 };

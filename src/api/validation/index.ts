@@ -1,6 +1,6 @@
 /** What is wrong with a Memcached, all at once. Nothing wrong: no error. */
 import { isDeepStrictEqual } from 'node:util';
-import { withDefaults, withStoredDefaults } from '../defaults.ts';
+import { withDefaults } from '../defaults.ts';
 import type { Memcached } from '../memcached.ts';
 import { specSchema } from '../schema/spec.ts';
 import {
@@ -9,30 +9,73 @@ import {
   scalingHasRange,
   utilizationIsUnknown,
 } from './autoscaling.ts';
-import { connectionsAreFew, connectionsCoverThreads, itemSizeFits, keysAreLogged, threadsAreMany } from './cache.ts';
-import { budgetLeavesRoom, budgetSaysOneThing, noServerMayLeave, scalingMeetsBudget } from './disruption-budget.ts';
+import { connectionsAreFew, connectionsCoverThreads, keysAreLogged, threadsAreMany } from './cache.ts';
+import {
+  budgetCanBeMet,
+  budgetIsForOneServer,
+  budgetLeavesRoom,
+  budgetSaysOneThing,
+  noServerMayLeave,
+  scalingMeetsBudget,
+} from './disruption-budget.ts';
+import { storageHasPages, storageHoldsItems, storageIsWritable, storagePagesFit } from './external-storage.ts';
 import { extraArgsAreTheUsers, wordsAreIgnored } from './extra-args.ts';
 import type { Check, FieldError, Warning } from './field-error.ts';
 import { delayIsSwitchedOff, shutdownEndsBeforeKill } from './graceful-shutdown.ts';
+import { imageIsAnyVersion, imageIsTooOld } from './image.ts';
+import { itemSizeFits } from './item-size.ts';
 import { keysAreWellFormed, labelsAreTaken } from './labels.ts';
-import { memoryIsTight, memoryLimitSuffices } from './memory.ts';
 import { scrapesOverlap } from './monitoring.ts';
 import { nameFitsService } from './name.ts';
 import { everyoneMayConnect, networkPolicyHasOnePlace } from './network-policy.ts';
-import { clientCertNeedsTls, saslHasSecret, tlsHasSecret } from './security.ts';
+import {
+  memoryIsTight,
+  memoryIsUnlimited,
+  memoryLimitSuffices,
+  quantitiesAreReadable,
+  requestsFitLimits,
+} from './resources.ts';
+import {
+  clientCertNeedsTls,
+  clientsAreNotVerified,
+  passwordsAreInClear,
+  saslHasSecret,
+  tlsHasSecret,
+} from './security.ts';
 import { structureErrors } from './structure.ts';
+import {
+  hashTableCoversThreads,
+  lruSharesFit,
+  napiIdsFitThreads,
+  slabSizesGrow,
+  temporaryItemsAreMaintained,
+} from './tuning.ts';
 
-const checks: readonly Check[] = [
+/** docs/validation.md tells all of them. */
+export const checks: readonly Check[] = [
   nameFitsService,
   memoryLimitSuffices,
+  quantitiesAreReadable,
+  requestsFitLimits,
   itemSizeFits,
   connectionsCoverThreads,
   extraArgsAreTheUsers,
+  hashTableCoversThreads,
+  napiIdsFitThreads,
+  lruSharesFit,
+  temporaryItemsAreMaintained,
+  slabSizesGrow,
+  storageIsWritable,
+  storagePagesFit,
+  storageHoldsItems,
+  storageHasPages,
   budgetSaysOneThing,
   budgetLeavesRoom,
+  budgetCanBeMet,
   shutdownEndsBeforeKill,
   saslHasSecret,
   tlsHasSecret,
+  clientCertNeedsTls,
   networkPolicyHasOnePlace,
   replicasHaveOneMaster,
   scalingHasRange,
@@ -40,25 +83,31 @@ const checks: readonly Check[] = [
   keysAreWellFormed,
 ];
 
-const warnings: readonly Warning[] = [
+/** The same document tells these. */
+export const warnings: readonly Warning[] = [
+  imageIsAnyVersion,
+  imageIsTooOld,
+  memoryIsUnlimited,
   memoryIsTight,
   connectionsAreFew,
   threadsAreMany,
   keysAreLogged,
   wordsAreIgnored,
   noServerMayLeave,
+  budgetIsForOneServer,
   scalingMeetsBudget,
   delayIsSwitchedOff,
   utilizationIsUnknown,
   scrapesOverlap,
-  clientCertNeedsTls,
+  clientsAreNotVerified,
+  passwordsAreInClear,
   everyoneMayConnect,
   labelsAreTaken,
 ];
 
 /** `old` is the object before an update. Where only metadata changed, nothing is refused: an invalid object must still be labelled and deleted. */
 export function validate(memcached: Memcached, old?: Memcached): FieldError[] {
-  if (old && isDeepStrictEqual(withStoredDefaults(memcached).spec, withStoredDefaults(old).spec)) return [];
+  if (old && isDeepStrictEqual(memcached.spec, old.spec)) return [];
   const structure = structureErrors(specSchema, memcached.spec, 'spec');
   if (structure.length > 0) return structure;
   const defaulted = withDefaults(memcached);

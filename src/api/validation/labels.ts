@@ -32,7 +32,7 @@ const OWN_LABELS: readonly string[] = ['name', 'instance', 'managed-by', 'versio
 export const labelsAreTaken: Warning = ({ spec }) => {
   const taken = Object.keys(spec.podLabels ?? {}).filter((key) => OWN_LABELS.includes(key));
   if (taken.length === 0) return undefined;
-  return `spec.podLabels: the operator sets ${taken.join(', ')} itself, and what stands here is ignored`;
+  return `spec.podLabels: the operator sets ${taken.join(', ')} itself, and what stands here is ignored; use another key`;
 };
 
 function isKey(key: string): boolean {

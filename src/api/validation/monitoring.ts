@@ -15,7 +15,7 @@ export const scrapesOverlap: Warning = ({ spec }) => {
   const { enabled, serviceMonitor } = spec.monitoring;
   const { interval, scrapeTimeout } = serviceMonitor;
   if (!enabled || seconds(scrapeTimeout) <= seconds(interval)) return undefined;
-  return `spec.monitoring.serviceMonitor.scrapeTimeout: Prometheus refuses a timeout (${scrapeTimeout}) that is longer than the interval (${interval})`;
+  return `spec.monitoring.serviceMonitor.scrapeTimeout: Prometheus refuses a timeout (${scrapeTimeout}) that is longer than the interval (${interval}); make it shorter`;
 };
 
 function seconds(duration: string): number {

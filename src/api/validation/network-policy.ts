@@ -11,5 +11,5 @@ export const everyoneMayConnect: Warning = ({ spec }, { spec: written }) => {
   const { enabled, allowedSources } = spec.networkPolicy;
   if (!enabled || allowedSources.length > 0) return undefined;
   const place = written.networkPolicy ? 'spec.networkPolicy' : 'spec.security.networkPolicy';
-  return `${place}.allowedSources: is empty, so that everyone may connect`;
+  return `${place}.allowedSources: is empty, so that everyone may connect; list those who may`;
 };

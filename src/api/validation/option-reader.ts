@@ -15,6 +15,8 @@ export interface CommandLine {
   readonly options: readonly GivenOption[];
   /** What is neither an option nor the value of one. */
   readonly words: readonly string[];
+  /** Where "--" ends the options. */
+  readonly end?: number;
 }
 
 /** `-vf2` is `-v -f 2`, and so is `-v --slab-g 2`. */
@@ -23,6 +25,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   const words: string[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const text = args[index] ?? '';
+    if (text === '--') return { options, words: [...words, ...args.slice(index + 1)], end: index };
     const found = text.startsWith('--') ? [readLong(text, index)] : readShort(text, index);
     const last = found.pop();
     const next = args[index + 1];

@@ -40,11 +40,12 @@ function listErrors(schema: Schema, list: readonly unknown[], field: string): Fi
 }
 
 function objectErrors(schema: Schema, value: object, field: string): FieldError[] {
-  const missing = (schema.required ?? []).filter((name) => !(name in value));
+  const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(value, name));
   return [
     ...missing.map((name) => required(`${field}.${name}`)),
     ...Object.entries(value).flatMap(([name, part]) => {
-      const inner = schema.properties?.[name] ?? schema.additionalProperties;
+      const { properties = {}, additionalProperties } = schema;
+      const inner = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
       return inner && part !== undefined ? structureErrors(inner, part, `${field}.${name}`) : [];
     }),
   ];

@@ -30,6 +30,7 @@ const scaling = (autoscaling: object, spec: MemcachedSpec = {}): MemcachedSpec =
   ...spec,
   autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 10, ...autoscaling },
 });
+const amounts = (resources: object): MemcachedSpec => ({ resources, monitoring: { exporterResources: resources } });
 const shutdown = (gracefulShutdown: object): MemcachedSpec => ({ highAvailability: { gracefulShutdown } });
 
 const cases: Readonly<Record<string, readonly Case[]>> = {
@@ -63,7 +64,39 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     [
       'no quantity',
       memory('plenty'),
-      ['spec.resources.limits.memory: Invalid value: "plenty": must be a quantity such as 512Mi'],
+      [
+        'spec.resources.limits.memory: Invalid value: "plenty": must be a quantity such as 500m or 512Mi, and not negative',
+      ],
+    ],
+  ],
+  resources: [
+    ['other resources, of both containers', amounts({ requests: { cpu: 1, 'example.com/gpu': '2' } }), []],
+    ...['1e1.5', '1e1000', 'x', '-1'].map(
+      (cpu): Case => [
+        `a request of ${cpu}`,
+        { resources: { requests: { cpu } } },
+        [
+          `spec.resources.requests.cpu: Invalid value: "${cpu}": must be a quantity such as 500m or 512Mi, and not negative`,
+        ],
+      ],
+    ),
+    [
+      'of the exporter',
+      { monitoring: { exporterResources: { limits: { memory: '64mb' } } } },
+      [
+        'spec.monitoring.exporterResources.limits.memory: Invalid value: "64mb": must be a quantity such as 500m or 512Mi, and not negative',
+      ],
+    ],
+    ['as much as the limit', amounts({ requests: { cpu: '500m' }, limits: { cpu: 0.5 } }), []],
+    [
+      'more than the limit',
+      { resources: { requests: { cpu: 1, memory: '1Gi' }, limits: { memory: '512Mi' } } },
+      ['spec.resources.requests.memory: Invalid value: "1Gi": must not exceed the limit (512Mi)'],
+    ],
+    [
+      'more than the limit, for the exporter',
+      { monitoring: { exporterResources: { requests: { cpu: '1' }, limits: { cpu: '999m' } } } },
+      ['spec.monitoring.exporterResources.requests.cpu: Invalid value: "1": must not exceed the limit (999m)'],
     ],
   ],
   'disruption budget': [
@@ -86,7 +119,21 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
     ['scaled to zero', budget({ minAvailable: 3 }, { replicas: 0 }), []],
     ['no fixed replicas', { ...scaling({}), ...budget({ minAvailable: 3 }) }, []],
-    ['percentage', budget({ minAvailable: '100%' }, { replicas: 3 }), []],
+    ['percentage', budget({ minAvailable: '99%' }, { replicas: 3 }), []],
+    [
+      'percentage that is everything',
+      budget({ minAvailable: '100%' }, { replicas: 3 }),
+      [
+        'spec.highAvailability.podDisruptionBudget.minAvailable: Invalid value: "100%": minAvailable (100%) must be less than all replicas',
+      ],
+    ],
+    [
+      'percentage that is nothing',
+      budget({ maxUnavailable: '0%' }, { replicas: 3 }),
+      [
+        'spec.highAvailability.podDisruptionBudget.maxUnavailable: Invalid value: "0%": maxUnavailable (0%) must allow for at least one replica',
+      ],
+    ],
     ['maxUnavailable', budget({ maxUnavailable: 3 }, { replicas: 3 }), []],
     [
       'both',
@@ -147,6 +194,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
         },
       },
       [],
+    ],
+    [
+      'client certificates without TLS',
+      { security: { tls: { enableClientCert: true } } },
+      ['spec.security.tls.enableClientCert: Invalid value: true: enableClientCert requires TLS to be enabled'],
     ],
   ],
   autoscaling: [
@@ -231,6 +283,23 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       { memcached: { maxItemSize: '1025m', maxMemoryMB: 4096 } },
       [
         'spec.memcached.maxItemSize: Invalid value: "1025m": maxItemSize must be a multiple of 512k between 512k and 1024m',
+      ],
+    ],
+    ['smaller pieces', { memcached: { maxItemSize: '96k', extraArgs: ['-o', 'slab_chunk_max=16'] } }, []],
+    [
+      'not of whole pieces',
+      { memcached: { maxItemSize: '100k', extraArgs: ['-o', 'slab_chunk_max=16'] } },
+      [
+        'spec.memcached.maxItemSize: Invalid value: "100k": maxItemSize must be a multiple of 16k between 16k and 32m (half of maxMemoryMB)',
+      ],
+    ],
+    ['in one piece', { memcached: { maxItemSize: '1m', extraArgs: ['-o', 'no_chunked_items'] } }, []],
+    ['too large for one piece', { memcached: { maxItemSize: '1536k', extraArgs: ['-o', 'no_chunked_items'] } }, []],
+    [
+      'less than one piece',
+      { memcached: { maxItemSize: '512k', extraArgs: ['-o', 'no_modern'] } },
+      [
+        'spec.memcached.maxItemSize: Invalid value: "512k": maxItemSize must be a multiple of 512k between 1m and 32m (half of maxMemoryMB)',
       ],
     ],
     ['half of an odd number', { memcached: { maxItemSize: '8704k', maxMemoryMB: 17 } }, []],
@@ -342,7 +411,6 @@ describe('altogether', () => {
     const old = memcached(wrong);
     const labelled = { ...old, metadata: { ...old.metadata, labels: { team: 'a' } } };
     expect(validate(labelled, old)).toEqual([]);
-    expect(validate(memcached({ ...wrong, image: 'memcached:1.6' }), old)).toEqual([]); // the webhook filled it in
     expect(validate(memcached({ ...wrong, image: 'memcached:1.6.18' }), old)).toHaveLength(3);
   });
 

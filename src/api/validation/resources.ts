@@ -1,0 +1,65 @@
+/** CPU and memory of the containers. */
+import type { ResourceRequirements } from '../../kubernetes/core.ts';
+import type { DefaultedSpec } from '../defaults.ts';
+import { mebibytes, quantityInNano } from '../quantity.ts';
+import { type Check, type FieldError, invalid, type Warning } from './field-error.ts';
+
+/** For connections, threads and memcached's own structures. */
+const OVERHEAD_MI = 32;
+
+const MEMORY_LIMIT = 'spec.resources.limits.memory';
+
+function resourcesOf({ resources, monitoring }: DefaultedSpec): Readonly<Record<string, ResourceRequirements>> {
+  return { 'spec.resources': resources ?? {}, 'spec.monitoring.exporterResources': monitoring.exporterResources ?? {} };
+}
+
+/** The schema's pattern lets some through that Kubernetes cannot read. */
+export const quantitiesAreReadable: Check = ({ spec }) =>
+  Object.entries(resourcesOf(spec)).flatMap(([field, { requests = {}, limits = {} }]) =>
+    Object.entries({ requests, limits }).flatMap(([kind, list]) =>
+      Object.entries(list)
+        .filter(([, quantity]) => (quantityInNano(String(quantity)) ?? -1n) < 0n)
+        .map(([name, quantity]) =>
+          invalid(`${field}.${kind}.${name}`, quantity, 'must be a quantity such as 500m or 512Mi, and not negative'),
+        ),
+    ),
+  );
+
+export const requestsFitLimits: Check = ({ spec }) =>
+  Object.entries(resourcesOf(spec)).flatMap(([field, { requests = {}, limits = {} }]) =>
+    Object.entries(requests).flatMap(([name, request]): FieldError[] => {
+      const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+      const [asked, allowed] = [quantityInNano(String(request)), quantityInNano(String(limit ?? ''))];
+      if (asked === undefined || allowed === undefined || asked <= allowed) return [];
+      return [invalid(`${field}.requests.${name}`, String(request), `must not exceed the limit (${limit})`)];
+    }),
+  );
+
+export const memoryLimitSuffices: Check = ({ spec }) => {
+  const limit = spec.resources?.limits?.['memory'];
+  const limitMi = mebibytes(limit ?? '');
+  if (limit === undefined || limitMi === undefined) return [];
+  const { maxMemoryMB } = spec.memcached;
+  const needed = maxMemoryMB + OVERHEAD_MI;
+  if (limitMi >= needed) return [];
+  const detail = `memory limit must be at least ${needed}Mi (maxMemoryMB=${maxMemoryMB}Mi + ${OVERHEAD_MI}Mi overhead)`;
+  return [invalid(MEMORY_LIMIT, String(limit), detail)];
+};
+
+export const memoryIsUnlimited: Warning = ({ spec }) => {
+  if (spec.resources?.limits?.['memory'] !== undefined) return undefined;
+  return `${MEMORY_LIMIT}: without a limit a server may take memory that its node needs for others; set it to ${safeMebibytes(spec)}Mi or more`;
+};
+
+export const memoryIsTight: Warning = ({ spec }) => {
+  const limit = mebibytes(spec.resources?.limits?.['memory'] ?? '');
+  const safe = safeMebibytes(spec);
+  if (limit === undefined || limit >= safe) return undefined;
+  return `${MEMORY_LIMIT}: with ${limit}Mi a server may be killed for lack of memory when the cache is full and all connections are busy; set it to ${safe}Mi or more`;
+};
+
+/** Under load, memcached was measured to need more than the overhead that is demanded. */
+function safeMebibytes({ memcached: { maxMemoryMB, maxConnections }, security }: DefaultedSpec): number {
+  const connectionKi = security.tls.enabled ? 32 : 8;
+  return Math.ceil(1.1 * maxMemoryMB + 48 + (maxConnections * connectionKi) / 1024);
+}
