@@ -23,6 +23,7 @@ import {
   stage,
   until,
 } from '../support/memcacheds.ts';
+import { newAccount, scrape } from '../support/metrics.ts';
 import { OPERATOR_USER } from '../support/operator.ts';
 
 const CLUSTER = { name: 'test-rbac', form: 'fake', fakeNodes: 2, audit: true } as const;
@@ -100,6 +101,8 @@ test('nothing is refused, and everything granted is used', async ({ signal }) =>
   } as KubernetesObject);
   await at.client.create(memcachedKind, memcached('taken'));
   await until(at, 'a conflict is told', () => getMemcached(at, 'taken'), isInConflict, signal);
+  const token = await newAccount(at.cluster, 'prometheus');
+  expect((await scrape(at.operator.metricsPort, { token })).status).toBe(403); // it has asked, which is the point
 
   const requests = await requestsSince(at.cluster, 0);
   console.log(summary(requests));
