@@ -18,5 +18,6 @@ export {
   VERSION,
 } from './memcached.ts';
 export { mebibytes, quantityInNano } from './quantity.ts';
+export { serverHostname, serverList } from './server-name.ts';
 export { describeErrors, type FieldError } from './validation/field-error.ts';
 export { validate, warningsAbout } from './validation/index.ts';

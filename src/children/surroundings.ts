@@ -10,4 +10,17 @@ export interface Surroundings {
   readonly authentication?: { readonly hash: string; readonly form: 'sasl' | 'password-file' };
   /** Where the operator's own pods are, so that policies let them in; absent when it runs outside the cluster. */
   readonly operator?: { readonly namespace: string; readonly labels: Readonly<Record<string, string>> };
+  /** The pods that have the names of servers; absent while none has. */
+  readonly servers?: readonly Server[];
+}
+
+/** A pod that has the name of a server. */
+export interface Server {
+  readonly slot: number;
+  readonly pod: string;
+  readonly address: string;
+  readonly node?: string;
+  /** It passes its probe. */
+  readonly isReady: boolean;
+  readonly isDeleting: boolean;
 }

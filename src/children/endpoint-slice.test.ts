@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { endpointSliceFor, slotsIn } from './endpoint-slice.ts';
+import { example } from './example.ts';
+import type { Server } from './surroundings.ts';
+
+function server(slot: number, changes: Partial<Server> = {}): Server {
+  return { slot, pod: `pod-${slot}`, address: `10.0.0.${slot}`, isReady: true, isDeleting: false, ...changes };
+}
+
+test('belongs to the Service, and to nobody else', () => {
+  const { metadata, addressType, ports, endpoints } = endpointSliceFor(example(), {});
+  expect(metadata.name).toBe('my-cache');
+  expect(metadata.labels).toMatchObject({
+    'kubernetes.io/service-name': 'my-cache',
+    'endpointslice.kubernetes.io/managed-by': 'memcached-operator',
+    'app.kubernetes.io/instance': 'my-cache',
+  });
+  expect(addressType).toBe('IPv4');
+  expect(ports).toEqual([{ name: 'memcached', port: 11211, protocol: 'TCP' }]);
+  expect(endpoints).toEqual([]);
+});
+
+test('names each server', () => {
+  const leaving = server(1, { isDeleting: true, node: 'node-1' });
+  const { endpoints } = endpointSliceFor(example(), { servers: [server(0), leaving, server(4, { isReady: false })] });
+  expect(endpoints).toEqual([
+    {
+      addresses: ['10.0.0.0'],
+      hostname: 'my-cache-0',
+      conditions: { ready: true, serving: true, terminating: false },
+      targetRef: { kind: 'Pod', name: 'pod-0', namespace: 'default' },
+    },
+    {
+      addresses: ['10.0.0.1'],
+      hostname: 'my-cache-1',
+      conditions: { ready: true, serving: true, terminating: true },
+      nodeName: 'node-1',
+      targetRef: { kind: 'Pod', name: 'pod-1', namespace: 'default' },
+    },
+    {
+      addresses: ['10.0.0.4'],
+      hostname: 'my-cache-4',
+      conditions: { ready: false, serving: false, terminating: false },
+      targetRef: { kind: 'Pod', name: 'pod-4', namespace: 'default' },
+    },
+  ]);
+});
+
+test('has the port of the metrics where there are some, and IPv6 addresses', () => {
+  const monitored = example({ monitoring: { enabled: true } });
+  const { ports, addressType } = endpointSliceFor(monitored, { servers: [server(0, { address: 'fd00::1' })] });
+  expect([ports?.[1]?.port, addressType]).toEqual([9150, 'IPv6']);
+});
+
+test('tells again what it was told', () => {
+  const servers = [server(0), server(2), server(63)];
+  const slots = slotsIn(endpointSliceFor(example(), { servers }));
+  expect(slots).toHaveLength(64);
+  expect([slots[0], slots[1], slots[2], slots[63]]).toEqual(['pod-0', undefined, 'pod-2', 'pod-63']);
+  expect(slotsIn({})).toEqual([]);
+  expect(slotsIn({ endpoints: [{ addresses: ['10.0.0.1'], hostname: 'x' }, { addresses: ['10.0.0.2'] }] })).toEqual([]);
+});
