@@ -15,7 +15,7 @@ export interface Limits {
 export const defaultLimits: Limits = {
   requestTimeoutMs: 30_000,
   connectTimeoutMs: 5_000,
-  pingIntervalMs: 5_000,
+  pingIntervalMs: 3_000,
   pingTimeoutMs: 6_000,
   streamsPerSession: 80,
 };

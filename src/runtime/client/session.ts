@@ -71,6 +71,7 @@ export class Session {
         else session.ping(() => undefined);
       },
       bytesRead: () => this.#socket.bytesRead,
+      bytesWritten: () => this.#socket.bytesWritten,
     };
     const stopPings = watchPeer(peer, this.#options, () => {
       this.destroy(new ConnectionLost('silent', `${server} stopped answering`));
