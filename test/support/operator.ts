@@ -73,8 +73,13 @@ export class Operator {
   }
 
   /** Resolves when it says that it is ready. */
-  static async start(kubeconfig: string, signal: AbortSignal, flags: readonly string[] = []): Promise<Operator> {
-    const operator = await Operator.launch(kubeconfig, flags);
+  static async start(
+    kubeconfig: string,
+    signal: AbortSignal,
+    flags: readonly string[] = [],
+    nodeFlags: readonly string[] = [],
+  ): Promise<Operator> {
+    const operator = await Operator.launch(kubeconfig, flags, nodeFlags);
     const { port } = operator;
     const ready = async () => {
       operator.assertAlive();
@@ -90,9 +95,14 @@ export class Operator {
   }
 
   /** Does not wait for anything but the process. */
-  static async launch(kubeconfig: string, flags: readonly string[] = []): Promise<Operator> {
+  static async launch(
+    kubeconfig: string,
+    flags: readonly string[] = [],
+    nodeFlags: readonly string[] = [],
+  ): Promise<Operator> {
     const [port, metricsPort] = [await freePort(), await freePort()];
     const args = [
+      ...nodeFlags,
       'src/main.ts',
       '--kubeconfig',
       kubeconfig,
@@ -156,7 +166,7 @@ export class Operator {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
