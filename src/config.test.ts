@@ -5,6 +5,7 @@ test('without flags, everything has a default', () => {
   expect(readConfig([], {})).toEqual({
     watchNamespaces: [],
     concurrency: 16,
+    webhooks: { address: { host: undefined, port: 9443 }, certificateLifetimeMs: 90 * 86_400_000 },
     logLevel: 'info',
     healthAddress: { host: undefined, port: 8081 },
     metricsAddress: { host: undefined, port: 8443 },
@@ -39,6 +40,20 @@ test('metrics have an address and a certificate, or are off', () => {
 });
 
 test.each([
+  [['--enable-webhooks'], { enabled: true }],
+  [['--enable-webhooks=false'], { enabled: false }],
+  [['--webhook-bind-address', '127.0.0.1:0'], { address: { host: '127.0.0.1', port: 0 } }],
+  [['--webhook-cert-dir', '/certs'], { certDirectory: '/certs' }],
+  [['--webhook-certificate-lifetime', '15s'], { certificateLifetimeMs: 15_000 }],
+  [['--webhook-certificate-lifetime', '12h'], { certificateLifetimeMs: 43_200_000 }],
+  [['--webhook-local-host', 'auto'], { localHost: 'auto' }],
+  [['--webhook-local-host', '10.0.0.1'], { localHost: '10.0.0.1' }],
+  [['--webhook-local-host', 'fd00::1'], { localHost: 'fd00::1' }],
+])('%j is said about webhooks', (args, expected) => {
+  expect(readConfig(args, {})).toMatchObject({ webhooks: expected });
+});
+
+test.each([
   [['--leader-elect'], { leaderElect: true }],
   [['--leader-elect', '--concurrency', '4'], { leaderElect: true, concurrency: 4 }],
   [['--leader-elect=true'], { leaderElect: true }],
@@ -54,6 +69,13 @@ test.each([
   [['--leader-elect=maybe'], '--leader-elect: "maybe" is neither true nor false.'],
   [['--leader-elect', 'false'], 'See --help.'],
   [['--leader-election-namespace', 'a_b'], '--leader-election-namespace: "a_b" cannot be the name of a namespace.'],
+  [['--enable-webhooks=perhaps'], '--enable-webhooks: "perhaps" is neither true nor false.'],
+  [['--webhook-bind-address', '9443'], '--webhook-bind-address (port): "" is not a whole number'],
+  [['--webhook-certificate-lifetime', '90'], '--webhook-certificate-lifetime: "90" is not a time of at least 5 s'],
+  [['--webhook-certificate-lifetime', '4s'], '--webhook-certificate-lifetime: "4s" is not a time of at least 5 s'],
+  [['--webhook-certificate-lifetime', '999999d'], '--webhook-certificate-lifetime: "999999d" is not a time'],
+  [['--webhook-local-host', 'https://a'], '--webhook-local-host: "https://a" is neither the name nor the address'],
+  [['--webhook-local-host', 'a', '--webhook-cert-dir', 'b'], 'leave out --webhook-cert-dir'],
   [['--metrics-bind-address', 'off'], '--metrics-bind-address (port): "" is not a whole number'],
   [['--metrics-bind-address', ':70000'], '--metrics-bind-address (port): "70000" is not a whole number'],
   [['--concurrency', '0'], '--concurrency: "0" is not a whole number from 1 to 1000.'],
@@ -79,6 +101,11 @@ test('--help names every flag, and --version wins over nothing else', () => {
     'concurrency',
     'leader-elect',
     'leader-election-namespace',
+    'enable-webhooks',
+    'webhook-bind-address',
+    'webhook-cert-dir',
+    'webhook-certificate-lifetime',
+    'webhook-local-host',
   ];
   for (const flag of [
     ...flags,

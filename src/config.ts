@@ -1,4 +1,5 @@
 /** Flags and environment, read once into what the operator is told to do. */
+import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 
 export interface Config {
@@ -13,11 +14,23 @@ export interface Config {
   readonly leaderElect?: boolean;
   /** Without it, the one of the pod or of the kubeconfig's context. */
   readonly leaderElectionNamespace?: string;
+  readonly webhooks: WebhooksConfig;
   readonly logLevel: LogLevel;
   readonly healthAddress: Address;
   /** Without it no metrics are served. */
   readonly metricsAddress?: Address;
   readonly metricsCertDirectory?: string;
+}
+
+export interface WebhooksConfig {
+  /** Whether they are served; without it, in a pod only. */
+  readonly enabled?: boolean;
+  readonly address: Address;
+  /** Without it, the operator makes its own certificate. */
+  readonly certDirectory?: string;
+  readonly certificateLifetimeMs: number;
+  /** The operator is not in the cluster: the API server is to call this host; "auto": find out which. */
+  readonly localHost?: string;
 }
 
 export interface Address {
@@ -49,6 +62,17 @@ One of several:
                                              (default: in a pod yes, elsewhere no)
   --leader-election-namespace <namespace>    where the Lease is; operators that are to work side by side need different ones
                                              (default: the pod's own, or that of the kubeconfig's context)
+
+Webhooks:
+  --enable-webhooks[=false]                  defaults and checks Memcacheds before they are stored
+                                             (default: in a pod yes, elsewhere no)
+  --webhook-bind-address <[host]:port>       where the API server asks, over HTTPS (default: :9443)
+  --webhook-cert-dir <directory>             tls.crt and tls.key of somebody who also sees to it that the API server trusts
+                                             them, read again when they change (default: the operator makes its own)
+  --webhook-certificate-lifetime <duration>  of a certificate that the operator makes; after two thirds of it the next one
+                                             is made: 90d, 12h, 30m, 15s (default: 90d)
+  --webhook-local-host <host|auto>           outside of the cluster: registers webhooks that call this host, and removes them
+                                             at the end; auto: the address that the API server is reached from
 
 How it runs:
   --health-probe-bind-address <[host]:port>  where /healthz and /readyz answer (default: :8081)
@@ -82,16 +106,20 @@ export function readConfig(args: readonly string[], env: Environment): Config | 
     ...(defaultExporterImage && { defaultExporterImage }),
     concurrency: wholeNumber('--concurrency', flags.concurrency, 1, 1000),
     ...leaderElection(flags['leader-elect'], flags['leader-election-namespace']),
+    webhooks: webhooks(flags),
     logLevel: level(flags['log-level']),
     healthAddress: address('--health-probe-bind-address', flags['health-probe-bind-address']),
     ...metrics(flags['metrics-bind-address'], flags['metrics-cert-dir']),
   });
 }
 
+/** They can be switched off, too. */
+const SWITCHES = new Set(['--leader-elect', '--enable-webhooks']);
+
 function parse(args: readonly string[]) {
   try {
     return parseArgs({
-      args: args.map((arg) => (arg === '--leader-elect' ? `${arg}=true` : arg)), // a switch, but one that can be switched off
+      args: args.map((arg) => (SWITCHES.has(arg) ? `${arg}=true` : arg)),
       options: {
         kubeconfig: { type: 'string' },
         context: { type: 'string' },
@@ -101,6 +129,11 @@ function parse(args: readonly string[]) {
         concurrency: { type: 'string', default: '16' },
         'leader-elect': { type: 'string' },
         'leader-election-namespace': { type: 'string' },
+        'enable-webhooks': { type: 'string' },
+        'webhook-bind-address': { type: 'string', default: ':9443' },
+        'webhook-cert-dir': { type: 'string' },
+        'webhook-certificate-lifetime': { type: 'string', default: '90d' },
+        'webhook-local-host': { type: 'string' },
         'health-probe-bind-address': { type: 'string', default: ':8081' },
         'metrics-bind-address': { type: 'string', default: ':8443' },
         'metrics-cert-dir': { type: 'string' },
@@ -128,12 +161,45 @@ function namespace(flag: string, name: string): string {
 }
 
 function leaderElection(elect: string | undefined, place: string | undefined) {
-  if (elect !== undefined && elect !== 'true' && elect !== 'false')
-    throw new ConfigError(`--leader-elect: "${elect}" is neither true nor false.`);
   return {
-    ...(elect !== undefined && { leaderElect: elect === 'true' }),
+    ...(elect !== undefined && { leaderElect: isOn('--leader-elect', elect) }),
     ...(place !== undefined && { leaderElectionNamespace: namespace('--leader-election-namespace', place) }),
   };
+}
+
+function isOn(flag: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new ConfigError(`${flag}: "${text}" is neither true nor false.`);
+}
+
+function webhooks(flags: ReturnType<typeof parse>): WebhooksConfig {
+  const { 'enable-webhooks': enabled, 'webhook-cert-dir': certDirectory, 'webhook-local-host': localHost } = flags;
+  if (certDirectory !== undefined && localHost !== undefined)
+    throw new ConfigError('--webhook-local-host makes a certificate of its own: leave out --webhook-cert-dir.');
+  return {
+    ...(enabled !== undefined && { enabled: isOn('--enable-webhooks', enabled) }),
+    address: address('--webhook-bind-address', flags['webhook-bind-address']),
+    ...(certDirectory !== undefined && { certDirectory }),
+    certificateLifetimeMs: duration('--webhook-certificate-lifetime', flags['webhook-certificate-lifetime']),
+    ...(localHost !== undefined && { localHost: hostName('--webhook-local-host', localHost) }),
+  };
+}
+
+function hostName(flag: string, text: string): string {
+  if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text) || isIP(text) !== 0) return text;
+  throw new ConfigError(`${flag}: "${text}" is neither the name nor the address of a host.`);
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
+const LEAST_MS = 5000;
+
+function duration(flag: string, text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([dhms])$/.exec(text) ?? [];
+  const ms = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
+  if (ms >= LEAST_MS && ms <= 100 * 365 * 86_400_000) return ms;
+  throw new ConfigError(
+    `${flag}: "${text}" is not a time of at least ${LEAST_MS / 1000} s, such as 90d, 12h, 30m or 15s.`,
+  );
 }
 
 function level(text: string): LogLevel {

@@ -87,8 +87,9 @@ export class CertificateKeeper {
     }
     const step = nextStep({ kept, remembered: this.#remembered(now), trustedForMs: this.#trustedForMs(kept), now });
     if (step.act === 'wait') return Math.min(step.ms, kept && this.#trusted ? LOOK_MS : AFTER_WRITING_MS);
-    const isOurs = await this.#store.keep(this.#keyringOf(step, now), signal);
-    if (isOurs) log.info('webhook certificate kept', { act: step.act });
+    const keyring = this.#keyringOf(step, now);
+    const isOurs = await this.#store.keep(keyring, signal);
+    if (isOurs) log.info('webhook certificate kept', { act: step.act, until: untilOf(keyring) });
     return AFTER_WRITING_MS;
   }
 
@@ -102,10 +103,7 @@ export class CertificateKeeper {
   #serve(kept: Keyring): void {
     const isNew = kept.serving.certificate !== this.#keyring?.serving.certificate;
     this.#keyring = kept;
-    if (!isNew) return;
-    const { until } = validityOf(kept.serving);
-    this.#options.log.info('webhook certificate served', { until: new Date(until).toISOString() });
-    this.#options.onCertificate(kept.serving);
+    if (isNew) this.#options.onCertificate(kept.serving);
   }
 
   #remembered(now: number): Keyring | undefined {
@@ -129,4 +127,9 @@ export class CertificateKeeper {
   #now(): number {
     return (this.#options.now ?? Date.now)();
   }
+}
+
+/** Until when the last certificate in it is valid. */
+function untilOf({ serving, next = serving }: Keyring): string {
+  return new Date(validityOf(next).until).toISOString();
 }

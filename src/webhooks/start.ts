@@ -1,0 +1,113 @@
+/** Serves the webhooks, with a certificate from one of three places: kept by the operator, mounted, or made for a local process. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { certificateFiles } from '../runtime/certificates/source.ts';
+import type { Client } from '../runtime/client/index.ts';
+import { HttpsServer } from '../runtime/https-server.ts';
+import type { Log } from '../runtime/log.ts';
+import { CertificateKeeper } from './certificates/keeper.ts';
+import { bundleOf, newKeyring } from './certificates/keyring.ts';
+import { webhookService } from './configurations.ts';
+import { identityOf, register, unregister, urlOf } from './local.ts';
+
+export interface WebhooksOptions {
+  readonly host: string | undefined;
+  readonly port: number;
+  readonly certificate: CertificateOrigin;
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  readonly client: Client;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+export type CertificateOrigin =
+  /** Kept in a Secret of the operator's namespace, for all replicas. */
+  | { readonly from: 'operator'; readonly namespace: string; readonly lifetimeMs: number }
+  /** Files that somebody else renews; he also makes the API server trust it. */
+  | { readonly from: 'directory'; readonly directory: string }
+  /** Made anew with each start; the API server is told to call this host. */
+  | { readonly from: 'local'; readonly host: string };
+
+export interface Webhooks {
+  readonly port: number;
+  /** What is still missing before they can be called; nothing when they can. */
+  missing(): string | undefined;
+  /** Resolves when nobody is being answered any more. */
+  stop(): Promise<void>;
+}
+
+/** The API server keeps connections for 90 s: we must not be the first to let go. */
+const LIMITS = { requestMs: 10_000, answerMs: 10_000, idleMs: 150_000, connections: 1000 };
+const DRAINING_MS = 5000;
+const YEAR_MS = 365 * 86_400_000;
+
+/** Resolves when the port is open. Rejects when it cannot be, or when there is no certificate in the directory. */
+export function startWebhooks(options: WebhooksOptions): Promise<Webhooks> {
+  const { certificate } = options;
+  if (certificate.from === 'operator') return startKept(options, certificate);
+  return certificate.from === 'directory' ? startMounted(options, certificate) : startLocal(options, certificate);
+}
+
+async function startKept(
+  options: WebhooksOptions,
+  { namespace, lifetimeMs }: CertificateOrigin & { from: 'operator' },
+): Promise<Webhooks> {
+  const { name } = webhookService(namespace);
+  const identity = { dnsNames: [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`] };
+  // Until there is one for all, one that nobody trusts: so the port is open from the start.
+  let serving = newKeyring({ identity, lifetimeMs: YEAR_MS, now: Date.now() }).serving;
+  const server = await HttpsServer.start({ ...options, limits: LIMITS, certificate: async () => serving });
+  const keeper = new CertificateKeeper({
+    ...options,
+    namespace,
+    identity,
+    lifetimeMs,
+    onCertificate(pair) {
+      serving = pair;
+      void server.renew();
+    },
+  });
+  let isReady = false;
+  void keeper.ready.then(() => (isReady = true));
+  const keeping = keeper.run(options.signal);
+  return {
+    port: server.port,
+    missing: () => (isReady ? undefined : 'webhooks: no certificate that the API server trusts'),
+    async stop() {
+      await closed(server);
+      await keeping;
+    },
+  };
+}
+
+async function startMounted(
+  options: WebhooksOptions,
+  { directory }: CertificateOrigin & { from: 'directory' },
+): Promise<Webhooks> {
+  const server = await HttpsServer.start({ ...options, limits: LIMITS, certificate: certificateFiles(directory) });
+  return { port: server.port, missing: () => undefined, stop: () => closed(server) };
+}
+
+async function startLocal(
+  options: WebhooksOptions,
+  { host }: CertificateOrigin & { from: 'local' },
+): Promise<Webhooks> {
+  const { client, log } = options;
+  const keyring = newKeyring({ identity: identityOf(host), lifetimeMs: YEAR_MS, now: Date.now() });
+  const server = await HttpsServer.start({ ...options, limits: LIMITS, certificate: async () => keyring.serving });
+  const url = urlOf(host, server.port);
+  await register(client, url, bundleOf(keyring));
+  log.info('webhooks registered', { url });
+  return {
+    port: server.port,
+    missing: () => undefined,
+    async stop() {
+      await unregister(client).catch((error: unknown) => log.error('webhooks cannot be unregistered', { error }));
+      await server.close();
+    },
+  };
+}
+
+async function closed(server: HttpsServer): Promise<void> {
+  await server.drain(DRAINING_MS);
+  await server.close();
+}
