@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admitted } from './admission.ts';
 import { type Memcached, type MemcachedSpec, memcachedKind } from './memcached.ts';
+import { randomMemcached } from './random-memcached.ts';
 
 function memcached(spec: MemcachedSpec, replicas?: number): Memcached {
   const { apiVersion, kind } = memcachedKind;
@@ -30,6 +32,29 @@ test.for<[what: string, spec: MemcachedSpec, old: Memcached | undefined, replica
   ['replicas removed', {}, memcached({ replicas: 5 }, 5), 1],
 ])('%s', ([, spec, old, replicas]) => {
   expect(admitted(memcached(spec), old).spec.replicas).toBe(replicas);
+});
+
+test('an update of metadata alone leaves the spec as it is', () => {
+  for (const spec of [{}, { ...scales, replicas: 3 }, { memcached: { maxItemSize: '700k' } }]) {
+    const changed = memcached(spec);
+    expect(admitted(changed, memcached(structuredClone(spec), 7))).toBe(changed);
+  }
+});
+
+test('what the API server will refuse for its structure is left to it', () => {
+  for (const spec of ['x', null, { replicas: 'x' }, { memcached: 5 }, { autoscaling: { enabled: true, metrics: 1 } }]) {
+    const wrong = memcached(spec as MemcachedSpec);
+    expect(admitted(wrong, undefined)).toBe(wrong);
+  }
+});
+
+test('twice is the same as once, whatever was there before', () => {
+  fc.assert(
+    fc.property(randomMemcached, fc.option(randomMemcached, { nil: undefined }), (random, old) => {
+      const once = admitted(random, old);
+      expect(admitted(once, old)).toEqual(once);
+    }),
+  );
 });
 
 test('plain defaults are stored', () => {

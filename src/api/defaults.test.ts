@@ -123,6 +123,14 @@ describe('what is meant', () => {
 });
 
 describe('properties', () => {
+  test('what the user wrote is stored as it is, even where it is empty', () => {
+    fc.assert(
+      fc.property(randomMemcached, (random) => {
+        expect(withStoredDefaults(random)).toEqual(containing(random));
+      }),
+    );
+  });
+
   test('defaults are filled in once: twice is the same', () => {
     fc.assert(
       fc.property(randomMemcached, (random) => {
@@ -162,6 +170,14 @@ describe('properties', () => {
     );
   });
 });
+
+/** Matches an object that has at least these fields, with just these values. */
+function containing(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return expect.objectContaining(
+    Object.fromEntries(Object.entries(value).map(([key, part]) => [key, containing(part)])),
+  );
+}
 
 function deeplyFrozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deeplyFrozen);

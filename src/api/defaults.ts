@@ -2,7 +2,7 @@
  * What a Memcached means where its author said nothing.
  *
  * There are two steps. `withStoredDefaults` fills in what the webhook writes into the object: plain values that a user may as well
- * read there. `withDefaults` goes on to what the builders of children need, and is never stored: for security contexts and
+ * read there, and only where nothing stands, not even something empty. `withDefaults` goes on to what the builders of children need, and is never stored: for security contexts and
  * graceful shutdown "unset" has a meaning of its own, which would be lost if the default were written down, because
  * a later `kubectl apply` of half a section would be merged into it.
  */
@@ -54,7 +54,13 @@ export function withDefaults(memcached: Memcached, options: DefaultOptions = {})
   const { networkPolicy: alsoNetworkPolicy = {}, ...security } = securityWithPolicy;
   const spec: DefaultedSpec = {
     ...stored.spec,
-    autoscaling: { enabled: false, behavior: defaultValues.autoscaling.behavior, ...autoscaling },
+    image: stored.spec.image || memcachedImage(options),
+    autoscaling: {
+      enabled: false,
+      behavior: defaultValues.autoscaling.behavior,
+      ...autoscaling,
+      ...(autoscaling.enabled && { metrics: autoscaling.metrics?.length ? autoscaling.metrics : scaling.metrics }),
+    },
     highAvailability: {
       antiAffinityPreset: defaultValues.antiAffinityPreset,
       ...highAvailability,
@@ -99,13 +105,13 @@ export function withStoredDefaults(
     spec: {
       ...spec,
       ...(autoscaling?.enabled ? {} : { replicas: spec.replicas ?? options.replicas ?? defaultValues.replicas }),
-      image: spec.image || (options.image ?? defaultValues.image),
+      image: spec.image ?? memcachedImage(options),
       memcached: { ...defaultValues.memcached, ...spec.memcached },
-      ...(autoscaling?.enabled && { autoscaling: withScalingDefaults(autoscaling) }),
+      ...(autoscaling?.enabled && { autoscaling: { ...scaling, ...autoscaling } }),
       ...(monitoring && {
         monitoring: {
           ...monitoring,
-          exporterImage: monitoring.exporterImage || exporterImage(options),
+          exporterImage: monitoring.exporterImage ?? exporterImage(options),
           ...(serviceMonitor && { serviceMonitor: { ...defaultValues.serviceMonitor, ...serviceMonitor } }),
         },
       }),
@@ -113,9 +119,13 @@ export function withStoredDefaults(
   };
 }
 
-function withScalingDefaults(autoscaling: Section<'autoscaling'>): Section<'autoscaling'> {
-  const { minReplicas, metrics } = defaultValues.autoscaling;
-  return { minReplicas, ...autoscaling, metrics: autoscaling.metrics?.length ? autoscaling.metrics : metrics };
+const scaling = {
+  minReplicas: defaultValues.autoscaling.minReplicas,
+  metrics: defaultValues.autoscaling.metrics,
+};
+
+function memcachedImage(options: DefaultOptions): string {
+  return options.image ?? defaultValues.image;
 }
 
 function exporterImage(options: DefaultOptions): string {

@@ -1,5 +1,5 @@
 /** What the other rooms use of the API. */
-export { admitted } from './admission.ts';
+export { admitted, changesSpec } from './admission.ts';
 export { defaultValues } from './default-values.ts';
 export {
   type DefaultedMemcached,

@@ -61,6 +61,7 @@ export interface Status {
   readonly code?: number;
   readonly details?: {
     readonly name?: string;
+    readonly group?: string;
     readonly kind?: string;
     readonly retryAfterSeconds?: number;
     readonly causes?: readonly { readonly field?: string; readonly reason?: string; readonly message?: string }[];

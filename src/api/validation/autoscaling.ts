@@ -37,11 +37,11 @@ function isUtilization({ resource, containerResource }: MetricSpec, name: string
 export const utilizationIsUnknown: Warning = ({ spec }) => {
   const { enabled, metrics = [] } = spec.autoscaling;
   if (!enabled || !spec.monitoring.enabled) return undefined;
-  const requests = spec.monitoring.exporterResources?.requests ?? {};
+  const requests = Object.keys(spec.monitoring.exporterResources?.requests ?? {});
   const missing = metrics
     .filter(({ resource }) => resource?.target?.type === 'Utilization')
     .map(({ resource }) => resource?.name ?? '')
-    .filter((name) => !(name in requests));
+    .filter((name) => !requests.includes(name));
   if (missing.length === 0) return undefined;
   return `spec.autoscaling.metrics: utilization cannot be computed while spec.monitoring.exporterResources.requests has no ${missing.join(', ')}; set it, or use a metric of type ContainerResource`;
 };

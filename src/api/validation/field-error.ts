@@ -22,7 +22,7 @@ export type Check = (memcached: DefaultedMemcached, written: Memcached) => reado
 export type Warning = (memcached: DefaultedMemcached, written: Memcached) => string | undefined;
 
 export function invalid(field: string, value: unknown, detail: string): FieldError {
-  return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(value)}: ${detail}` };
+  return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${quoted(value)}: ${detail}` };
 }
 
 export function required(field: string, detail?: string): FieldError {
@@ -36,12 +36,20 @@ export function forbidden(field: string, detail: string): FieldError {
 
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
   const values = supported.map((each) => JSON.stringify(each)).join(', ');
-  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${values}`;
+  const message = `Unsupported value: ${quoted(value)}: supported values: ${values}`;
   return { field, reason: 'FieldValueNotSupported', message };
 }
 
 export function tooLong(field: string, maxLength: number): FieldError {
   return { field, reason: 'FieldValueTooLong', message: `Too long: may not be more than ${maxLength} bytes` };
+}
+
+const LONGEST_QUOTE = 300;
+
+/** Nobody reads more of a value that is wrong. */
+function quoted(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'null';
+  return text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text;
 }
 
 /** The errors as Kubernetes writes them in one line. */

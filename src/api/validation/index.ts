@@ -1,5 +1,4 @@
 /** What is wrong with a Memcached, all at once. Nothing wrong: no error. */
-import { isDeepStrictEqual } from 'node:util';
 import { withDefaults } from '../defaults.ts';
 import type { Memcached } from '../memcached.ts';
 import { specSchema } from '../schema/spec.ts';
@@ -105,9 +104,7 @@ export const warnings: readonly Warning[] = [
   labelsAreTaken,
 ];
 
-/** `old` is the object before an update. Where only metadata changed, nothing is refused: an invalid object must still be labelled and deleted. */
-export function validate(memcached: Memcached, old?: Memcached): FieldError[] {
-  if (old && isDeepStrictEqual(memcached.spec, old.spec)) return [];
+export function validate(memcached: Memcached): FieldError[] {
   const structure = structureErrors(specSchema, memcached.spec, 'spec');
   if (structure.length > 0) return structure;
   const defaulted = withDefaults(memcached);

@@ -15,9 +15,9 @@ function resourcesOf({ resources, monitoring }: DefaultedSpec): Readonly<Record<
 
 /** The schema's pattern lets some through that Kubernetes cannot read. */
 export const quantitiesAreReadable: Check = ({ spec }) =>
-  Object.entries(resourcesOf(spec)).flatMap(([field, { requests = {}, limits = {} }]) =>
+  Object.entries(resourcesOf(spec)).flatMap(([field, { requests, limits }]) =>
     Object.entries({ requests, limits }).flatMap(([kind, list]) =>
-      Object.entries(list)
+      Object.entries(list ?? {})
         .filter(([, quantity]) => (quantityInNano(String(quantity)) ?? -1n) < 0n)
         .map(([name, quantity]) =>
           invalid(`${field}.${kind}.${name}`, quantity, 'must be a quantity such as 500m or 512Mi, and not negative'),
@@ -26,9 +26,9 @@ export const quantitiesAreReadable: Check = ({ spec }) =>
   );
 
 export const requestsFitLimits: Check = ({ spec }) =>
-  Object.entries(resourcesOf(spec)).flatMap(([field, { requests = {}, limits = {} }]) =>
-    Object.entries(requests).flatMap(([name, request]): FieldError[] => {
-      const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+  Object.entries(resourcesOf(spec)).flatMap(([field, { requests, limits }]) =>
+    Object.entries(requests ?? {}).flatMap(([name, request]): FieldError[] => {
+      const limit = new Map(Object.entries(limits ?? {})).get(name);
       const [asked, allowed] = [quantityInNano(String(request)), quantityInNano(String(limit ?? ''))];
       if (asked === undefined || allowed === undefined || asked <= allowed) return [];
       return [invalid(`${field}.requests.${name}`, String(request), `must not exceed the limit (${limit})`)];
