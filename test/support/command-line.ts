@@ -32,6 +32,11 @@ export function demo(args: readonly string[], options: CommandLineOptions = {}):
   return commandLine('demo/main.ts', args, options);
 }
 
+/** The operator's way into a cluster, and out of it. */
+export function deploy(args: readonly string[], options: CommandLineOptions = {}): Promise<Said> {
+  return commandLine('deploy/main.ts', args, options);
+}
+
 function commandLine(script: string, args: readonly string[], options: CommandLineOptions): Promise<Said> {
   const { env = {}, prefix = [], onOutput, fatalFile = '', signal } = options;
   const [program = '', ...rest] = [...prefix, process.execPath, path.join(ROOT, script), ...args];

@@ -77,7 +77,7 @@ export class CertificateKeeper {
 
   /** Does what has to be done now, and tells for how long nothing has to be done then. */
   async #tend(signal: AbortSignal): Promise<number> {
-    const { identity, log } = this.#options;
+    const { identity, lifetimeMs, log } = this.#options;
     const now = this.#now();
     const kept = keyringFrom(this.#store.data ?? {}, { identity, now });
     if (kept) {
@@ -85,7 +85,8 @@ export class CertificateKeeper {
       const changed = await this.#store.spread(kept, signal);
       if (changed.length > 0) log.info('webhook configurations trust the certificate', { changed });
     }
-    const step = nextStep({ kept, remembered: this.#remembered(now), trustedForMs: this.#trustedForMs(kept), now });
+    const trustedForMs = this.#trustedForMs(kept);
+    const step = nextStep({ kept, remembered: this.#remembered(now), trustedForMs, lifetimeMs, now });
     if (step.act === 'wait') return Math.min(step.ms, kept && this.#trusted ? LOOK_MS : AFTER_WRITING_MS);
     const keyring = this.#keyringOf(step, now);
     const isOurs = await this.#store.keep(keyring, signal);

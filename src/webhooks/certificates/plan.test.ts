@@ -8,7 +8,7 @@ const now = Date.parse('2030-01-01T00:00:00Z');
 const order = { identity: { dnsNames: ['webhooks.system.svc'] }, lifetimeMs: 90 * DAY, now };
 const keyring = newKeyring(order);
 const renewing = prepared(keyring, { ...order, now: now + 60 * DAY });
-const calm = { kept: keyring, remembered: keyring, trustedForMs: 0, now };
+const calm = { kept: keyring, remembered: keyring, trustedForMs: 0, lifetimeMs: 90 * DAY, now };
 
 test('without any, one is made; what is remembered is put back first', () => {
   expect(nextStep({ ...calm, kept: undefined, remembered: undefined })).toEqual({ act: 'issue' });
@@ -35,4 +35,10 @@ test('a short life leaves less time for that', () => {
   const short = newKeyring({ ...order, lifetimeMs: 10_000 });
   const kept = prepared(short, { ...order, lifetimeMs: 10_000 });
   expect(nextStep({ ...calm, kept, trustedForMs: 0 })).toEqual({ act: 'wait', ms: 550 });
+});
+
+test('where much shorter lives are wanted now, a long one ends early', () => {
+  expect(nextStep({ ...calm, lifetimeMs: 46 * DAY }).act).toBe('wait');
+  expect(nextStep({ ...calm, lifetimeMs: 44 * DAY })).toEqual({ act: 'prepare', keyring });
+  expect(nextStep({ ...calm, lifetimeMs: 900 * DAY }).act).toBe('wait');
 });

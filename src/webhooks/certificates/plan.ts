@@ -8,6 +8,8 @@ export interface Situation {
   readonly remembered: Keyring | undefined;
   /** For how long every webhook configuration has been trusting what the Secret holds; nothing: not all of them do. */
   readonly trustedForMs: number | undefined;
+  /** Of certificates that are made now. */
+  readonly lifetimeMs: number;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -26,12 +28,13 @@ export type Step =
 /** API servers learn of a changed configuration one by one, a moment later. */
 const SETTLING_MS = 30_000;
 
-export function nextStep({ kept, remembered, trustedForMs, now }: Situation): Step {
+export function nextStep({ kept, remembered, trustedForMs, lifetimeMs, now }: Situation): Step {
   if (!kept) return remembered ? { act: 'restore', keyring: remembered } : { act: 'issue' };
   const { from, until } = validityOf(kept.serving);
   const lifetime = until - from;
   if (!kept.next) {
-    const renewal = from + (lifetime * 2) / 3;
+    const isTooLong = until - now > 2 * lifetimeMs; // shorter ones are wanted by now
+    const renewal = isTooLong ? now : from + (lifetime * 2) / 3;
     return now >= renewal ? { act: 'prepare', keyring: kept } : { act: 'wait', ms: renewal - now };
   }
   if (trustedForMs === undefined) return { act: 'wait', ms: until - now }; // until it is said to be trusted
