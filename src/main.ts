@@ -1,20 +1,24 @@
 /** The operator: everything is wired here, and only here is the process touched. */
+import { randomUUID } from 'node:crypto';
 import { homedir, hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
 import { operatorMetrics } from './controller/metrics.ts';
+import { LEASE } from './controller/permissions.ts';
 import { reconcile } from './controller/reconcile.ts';
 import { watch } from './controller/watches.ts';
 import { World } from './controller/world.ts';
 import { watchDefinitions } from './runtime/cache/index.ts';
 import { UnusableCertificate } from './runtime/certificates/source.ts';
-import { type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
+import { type Access, type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
 import { runWorkers } from './runtime/controller.ts';
 import { serveHealth } from './runtime/health.ts';
 import { partsOf } from './runtime/key.ts';
+import { LeaderElector, RENEWAL_LIMITS } from './runtime/leader/elector.ts';
 import type { Log } from './runtime/log.ts';
-import { controllerMetrics } from './runtime/metrics/controller-metrics.ts';
+import { type ControllerMetrics, controllerMetrics, leaderMetrics } from './runtime/metrics/controller-metrics.ts';
 import { processMetrics } from './runtime/metrics/process-metrics.ts';
 import { Registry } from './runtime/metrics/registry.ts';
 import { requestMetrics } from './runtime/metrics/request-metrics.ts';
@@ -23,6 +27,8 @@ import { WorkQueue } from './runtime/queue/work-queue.ts';
 
 const VERSION = '0.1.0';
 const CONTROLLER = 'memcached';
+/** How long a stop waits for events: workers get 15 s and the Lease a few, of the 30 s that Kubernetes leaves by default. */
+const EVENTS_MS = 2000;
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
@@ -33,18 +39,31 @@ async function main(): Promise<void> {
   const access = await findAccess({ ...config, env: process.env, home: homedir() });
   const registry = new Registry(log);
   const userAgent = `memcached-operator/${VERSION}`;
-  const client = createClient({ access, userAgent, onRequest: requestMetrics(registry) });
+  const onRequest = requestMetrics(registry);
+  const client = createClient({ access, userAgent, onRequest });
+  const leaseClient = createClient({ access, userAgent, onRequest, limits: RENEWAL_LIMITS }); // its own: renewals do not queue
+  const elector = electorOf(config, access, leaseClient, log);
   try {
-    await run(config, client, registry, log, stopSignal(log));
+    await run({ config, client, elector, registry, log, signal: stopSignal(log) });
   } finally {
-    await client.close();
+    await Promise.all([client.close(), leaseClient.close()]);
   }
 }
 
-/** From the first watch to the last reconcile. */
-async function run(config: Config, client: Client, registry: Registry, log: Log, signal: AbortSignal): Promise<void> {
+interface Parts {
+  readonly config: Config;
+  readonly client: Client;
+  readonly elector: LeaderElector | undefined;
+  readonly registry: Registry;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Starts everything in its order, and when the signal is given, stops it the other way round. */
+async function run({ config, client, elector, registry, log, signal }: Parts): Promise<void> {
   const worlds = worldsOf(config, client, log);
   const informers = [...worlds.values()].flatMap((world) => world.informers);
+  // Health first: whatever else takes its time, the kubelet gets an answer.
   const health = await serveHealth({
     ...config.healthAddress,
     missing() {
@@ -52,22 +71,46 @@ async function run(config: Config, client: Client, registry: Registry, log: Log,
       return unread && `still reading: ${unread.kind.plural}`;
     },
   });
-  const work = controllerMetrics(registry, CONTROLLER, config.concurrency);
+  const measured = controllerMetrics(registry, CONTROLLER, config.concurrency);
   operatorMetrics(registry, [...worlds.values()], { version: VERSION, node: process.version });
   processMetrics(registry, { figures: process, signal });
+  leaderMetrics(registry, LEASE, () => elector?.isLeading ?? true);
   const metrics = await startMetrics(config, client, registry, log);
+
+  // Caches before the Lease: who takes over acts at once, on what is so now.
   const ofCustomKinds = [...worlds.values()].flatMap((world) => world.ofCustomKinds);
   const watching = [
     watchDefinitions(ofCustomKinds, { client, log }, signal),
     ...informers.map((informer) => informer.run(signal)),
   ];
   await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(signal)]);
-  log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
 
-  const queue = new WorkQueue({ hooks: work.hooks });
-  work.show(queue);
+  // The Lease when there is nothing left to wait for: who has it has to act. While another one has it, we stand by here.
+  await elector?.lead(signal);
+  if (!signal.aborted)
+    log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
+
+  // Workers last: they alone write. When they are done, the Lease may go; it is the first to, for others wait for it.
+  const writer = elector ? client.guarded(() => elector.isLeading) : client;
+  await work({ config, client: writer, log, signal, worlds, measured });
+  await elector?.release();
+  await Promise.all(watching);
+  await metrics?.close();
+  health.close();
+  log.info('stopped');
+}
+
+interface Work extends Pick<Parts, 'config' | 'client' | 'log' | 'signal'> {
+  readonly worlds: ReadonlyMap<string, World>;
+  readonly measured: ControllerMetrics;
+}
+
+/** Until the signal is given; then it takes nothing new, and finishes what it has begun. */
+async function work({ config, client, log, signal, worlds, measured }: Work): Promise<void> {
+  const queue = new WorkQueue({ hooks: measured.hooks });
+  measured.show(queue);
   for (const world of worlds.values()) watch(world, queue);
-  const recordEvent = eventRecorder(client, log, hostname(), () => new Date());
+  const { recordEvent, settled } = eventRecorder(client, log, hostname(), () => new Date());
   const defaults = {
     ...(config.defaultImage !== undefined && { image: config.defaultImage }),
     ...(config.defaultExporterImage !== undefined && { exporterImage: config.defaultExporterImage }),
@@ -75,7 +118,7 @@ async function run(config: Config, client: Client, registry: Registry, log: Log,
   await runWorkers({
     controller: CONTROLLER,
     queue,
-    onReconciled: work.onReconciled,
+    onReconciled: measured.onReconciled,
     concurrency: config.concurrency,
     log,
     signal,
@@ -84,10 +127,7 @@ async function run(config: Config, client: Client, registry: Registry, log: Log,
       return world && reconcile(key, { world, client, recordEvent, defaults, now: () => new Date() }, context);
     },
   });
-  await Promise.all(watching);
-  await metrics?.close();
-  health.close();
-  log.info('stopped');
+  await Promise.race([settled(), delay(EVENTS_MS, undefined, { ref: false })]);
 }
 
 /** Serves metrics, unless that is switched off. */
@@ -97,6 +137,19 @@ async function startMetrics(config: Config, client: Client, registry: Registry, 
   const server = await serveMetrics({ ...address, certDirectory, client, registry, log });
   log.info('serving metrics', { port: server.port });
   return server;
+}
+
+/** Who leads, where there may be several of us: among the replicas in a cluster, unless told otherwise. */
+function electorOf(config: Config, access: Access, client: Client, log: Log): LeaderElector | undefined {
+  if (!(config.leaderElect ?? access.inCluster)) return undefined;
+  return new LeaderElector({
+    client,
+    namespace: config.leaderElectionNamespace ?? access.namespace,
+    name: LEASE,
+    identity: `${hostname()}_${randomUUID()}`,
+    log,
+    onLost: () => process.exit(1), // at once: what is under way must not go on beside another leader
+  });
 }
 
 const EVERYWHERE = '*';

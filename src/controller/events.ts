@@ -5,6 +5,7 @@ import { MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import type { Client } from '../runtime/client/index.ts';
 import type { Log } from '../runtime/log.ts';
+import { microTime } from '../runtime/micro-time.ts';
 
 export const eventKind: Kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events', namespaced: true };
 
@@ -18,21 +19,36 @@ export interface Happening {
   readonly action: string;
 }
 
-/** Records a happening. An event that is lost is logged and changes nothing else. */
+/** Records a happening, without waiting. An event that is lost is logged and changes nothing else. */
 export type RecordEvent = (memcached: Memcached, happening: Happening) => void;
+
+export interface EventRecorder {
+  readonly recordEvent: RecordEvent;
+  /** Resolves when every event until now is recorded, or lost. */
+  readonly settled: () => Promise<void>;
+}
 
 export function eventRecorder(
   client: Pick<Client, 'create'>,
   log: Log,
   instance: string,
   now: () => Date,
-): RecordEvent {
-  return (memcached, happening) => {
-    const event = eventFor(memcached, happening, instance, now());
-    client.create(eventKind, event).catch((error: unknown) => {
+): EventRecorder {
+  const underWay = new Set<Promise<void>>();
+  const record = async (memcached: Memcached, happening: Happening) => {
+    try {
+      await client.create(eventKind, eventFor(memcached, happening, instance, now()));
+    } catch (error) {
       const { namespace, name } = memcached.metadata;
       log.info('event lost', { namespace, name, reason: happening.reason, error });
-    });
+    }
+  };
+  return {
+    recordEvent(memcached, happening) {
+      const recording = record(memcached, happening).finally(() => underWay.delete(recording));
+      underWay.add(recording);
+    },
+    settled: async () => void (await Promise.all(underWay)),
   };
 }
 
@@ -49,7 +65,7 @@ function eventFor(memcached: Memcached, happening: Happening, instance: string, 
     regarding: { apiVersion, kind, name, namespace, uid },
     reportingController: MANAGED_BY,
     reportingInstance: instance,
-    eventTime: now.toISOString().replace('Z', '000Z'), // the API wants microseconds
+    eventTime: microTime(now),
   } as KubernetesObject;
 }
 

@@ -3,6 +3,7 @@ import { memcachedKind } from '../api/index.ts';
 import { children } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
+import { leaseKind } from '../runtime/leader/lease-record.ts';
 import { accessReviewKind, tokenReviewKind } from '../runtime/metrics/caller-reviews.ts';
 import { eventKind } from './events.ts';
 import { secretKind } from './secrets/secrets.ts';
@@ -16,6 +17,9 @@ export interface PolicyRule {
   /** Only the objects of these names. */
   readonly resourceNames?: readonly string[];
 }
+
+/** The Lease of the one that leads. */
+export const LEASE = 'd4f3c8a2.c5c3.io';
 
 /** Everything that a watch needs; list is for servers that cannot stream what exists. */
 const WATCHED = ['list', 'watch'];
@@ -45,7 +49,8 @@ export function permissions(): PolicyRule[] {
 /** What it must be allowed to do in the namespace that it runs in, besides. */
 export function ownPermissions(): PolicyRule[] {
   return [
-    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'patch'] }, // one of several leads
+    { ...rule(leaseKind, ['get', 'patch']), resourceNames: [LEASE] },
+    rule(leaseKind, ['create']), // whose name is not known yet when permission is asked for
   ];
 }
 

@@ -8,7 +8,8 @@ export interface AuditEntry {
   readonly verb: string;
   readonly requestURI: string;
   readonly userAgent?: string;
-  readonly user: { readonly username: string };
+  readonly requestReceivedTimestamp: string;
+  readonly user: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
   readonly objectRef?: {
     readonly apiGroup?: string;
     readonly resource?: string;
@@ -42,6 +43,11 @@ export async function requestsSince({ instance }: TestCluster, mark: Mark): Prom
   } finally {
     await file.close();
   }
+}
+
+/** Which of those who share an account it was. */
+export function credentialOf({ user }: AuditEntry): string {
+  return user.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? '';
 }
 
 /** "patch memcacheds/status" and the like. */

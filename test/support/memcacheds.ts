@@ -29,7 +29,7 @@ export interface Stage {
 }
 
 /** One cluster for all tests of a file. The operator has to live until the last of them. */
-export function stage(options: Omit<TestClusterOptions, 'signal'>): Stage {
+export function stage(options: Omit<TestClusterOptions, 'signal'>, flags: readonly string[] = []): Stage {
   const ended = new AbortController();
   const built = { signal: ended.signal } as { -readonly [Name in keyof Stage]: Stage[Name] };
   beforeAll(async () => {
@@ -37,7 +37,7 @@ export function stage(options: Omit<TestClusterOptions, 'signal'>): Stage {
     built.cluster = await startCluster(options);
     built.client = await administrator(built.cluster);
     built.kubeconfig = await installOperator(built.cluster, ended.signal);
-    built.operator = await Operator.start(built.kubeconfig, ended.signal);
+    built.operator = await Operator.start(built.kubeconfig, ended.signal, flags);
   });
   afterAll(async () => {
     ended.abort();

@@ -11,11 +11,11 @@ import { WITHOUT_PROXY } from '../../devcluster/command.ts';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
 import { eventually, ROOT, type TestCluster } from './cluster.ts';
 
-const NAMESPACE = 'memcached-operator-system';
+export const OPERATOR_NAMESPACE = 'memcached-operator-system';
 const ACCOUNT = 'memcached-operator-controller-manager';
 
 /** How the API server calls it. */
-export const OPERATOR_USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`;
+export const OPERATOR_USER = `system:serviceaccount:${OPERATOR_NAMESPACE}:${ACCOUNT}`;
 
 export interface LogLine {
   readonly level: string;
@@ -30,14 +30,33 @@ export async function installOperator(cluster: TestCluster, signal: AbortSignal)
     await cluster.kubectl(['apply', '-f', path.join(ROOT, file)]);
   const list = () => cluster.kubectl(['get', 'mc']).then(() => true);
   await eventually('Memcacheds are served', list, Boolean, signal);
-  const token = await cluster.kubectl(['create', 'token', ACCOUNT, '-n', NAMESPACE, '--duration=24h']);
-  const kubeconfig = parse(await readFile(kubeconfigOf(cluster.instance), 'utf8')) as {
+  return (await operatorAccess(cluster, 'operator')).kubeconfig;
+}
+
+export interface OperatorAccess {
+  readonly kubeconfig: string;
+  /** By which the audit log tells those who share the account from each other. */
+  readonly credential: string;
+}
+
+/** A token of the operator's service account, with its namespace, as a pod has them. */
+export async function operatorAccess(cluster: TestCluster, name: string): Promise<OperatorAccess> {
+  const token = (
+    await cluster.kubectl(['create', 'token', ACCOUNT, '-n', OPERATOR_NAMESPACE, '--duration=24h'])
+  ).trim();
+  const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { jti: string };
+  const config = parse(await readFile(kubeconfigOf(cluster.instance), 'utf8')) as {
     users: { name: string; user: object }[];
+    contexts: { name: string; context: object }[];
   };
-  const users = kubeconfig.users.map(({ name }) => ({ name, user: { token: token.trim() } }));
-  const file = path.join(cluster.instance.directory, 'operator-kubeconfig');
-  await writeFile(file, stringify({ ...kubeconfig, users }), { mode: 0o600 });
-  return file;
+  const users = config.users.map((user) => ({ ...user, user: { token } }));
+  const contexts = config.contexts.map((one) => ({
+    ...one,
+    context: { ...one.context, namespace: OPERATOR_NAMESPACE },
+  }));
+  const kubeconfig = path.join(cluster.instance.directory, `${name}-kubeconfig`);
+  await writeFile(kubeconfig, stringify({ ...config, users, contexts }), { mode: 0o600 });
+  return { kubeconfig, credential: `JTI=${jti}` };
 }
 
 /** Processes that run now: none of them outlives the tests. */
@@ -142,6 +161,13 @@ export class Operator {
     const { exitCode, signalCode } = this.#child;
     if (exitCode !== 0) throw new Error(`the operator stopped with ${exitCode ?? signalCode}:\n${this.tail()}`);
     if (this.#words !== '') throw new Error(`the operator said what is no log:\n${this.#words}`);
+  }
+
+  /** Its exit code, when it ends. From now on it may. */
+  async ended(): Promise<number | null> {
+    this.#isWanted = false;
+    await this.#closed;
+    return this.#child.exitCode;
   }
 
   /** As `kill -9`. */

@@ -13,6 +13,9 @@ const JITTER = 0.2;
 /** For one try. When it fails, a leader has the time for another. */
 const TRY_MS = 4000;
 
+/** For the client that renews: a connection that died has to be noticed, and replaced, while there is still time to renew. */
+export const RENEWAL_LIMITS = { connectTimeoutMs: 3000, pingIntervalMs: 2000, pingTimeoutMs: 4000 } as const;
+
 export interface ElectorOptions extends Omit<LeaseLockOptions, 'clock' | 'now'> {
   readonly log: Log;
   /** Called once when it led and may no longer. The process has to end: another one leads now, or soon. */
