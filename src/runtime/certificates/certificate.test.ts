@@ -131,12 +131,13 @@ test('Node reads back every name, address and time', () => {
   );
 });
 
-test('no two have the same number', () => {
+test('no two have the same number, and none is negative', () => {
   const numbers = Array.from(
     { length: 50 },
     () => new X509Certificate(createCertificate(served).certificate).serialNumber,
   );
   expect(new Set(numbers).size).toBe(50);
+  for (const number of numbers) expect(number).toMatch(/^[0-9A-F]+$/);
 });
 
 test.for<[string, Partial<CertificateOptions>]>([

@@ -6,7 +6,7 @@ import { CallerReviews, TooManyCallers, tokenReviewKind } from './caller-reviews
 
 type Review = KubernetesObject & { spec: { token?: string; user?: string } };
 
-/** Knows the tokens "good-…" and "poor-…", of which the latter have no rights. */
+/** Knows the tokens "good-…" and "poor-…", of which the latter have no rights, and "late-…", which it accepts no more. */
 function newReviews() {
   const clock = new ManualClock();
   const asked: string[] = [];
@@ -16,11 +16,11 @@ function newReviews() {
     asked.push(`${kind.kind} ${token}${user}`);
     await state.gate;
     if (state.failure) throw state.failure;
-    const isKnown = /^(good|poor)-/.test(token);
+    const [username] = /^(good|poor|late)(?=-)/.exec(token) ?? [];
     const status =
       kind === tokenReviewKind
-        ? { authenticated: isKnown, ...(isKnown && { user: { username: token.slice(0, 4), groups: ['g'] } }) }
-        : { allowed: user === 'good' };
+        ? { authenticated: username === 'good' || username === 'poor', ...(username && { user: { username } }) }
+        : { allowed: user === 'good' || user === 'late' };
     return { ...object, status };
   };
   return { reviews: new CallerReviews({ client: { create }, path: '/metrics', clock }), clock, asked, state };
@@ -32,8 +32,9 @@ test('whoever is allowed, forbidden or unknown stays so for a while', async () =
     (await reviews.review('good-1')).is,
     (await reviews.review('poor-1')).is,
     (await reviews.review('bad')).is,
+    (await reviews.review('late-1')).is,
   ];
-  const answers = ['allowed', 'forbidden', 'unknown'];
+  const answers = ['allowed', 'forbidden', 'unknown', 'unknown'];
   expect([await look(), await look()]).toEqual([answers, answers]);
   expect(asked.splice(0)).toEqual([
     'TokenReview good-1',
@@ -41,10 +42,16 @@ test('whoever is allowed, forbidden or unknown stays so for a while', async () =
     'TokenReview poor-1',
     'SubjectAccessReview poor',
     'TokenReview bad',
+    'TokenReview late-1',
   ]);
   clock.advance(10_000);
   expect(await look()).toEqual(answers);
-  expect(asked.splice(0)).toEqual(['TokenReview poor-1', 'SubjectAccessReview poor', 'TokenReview bad']);
+  expect(asked.splice(0)).toEqual([
+    'TokenReview poor-1',
+    'SubjectAccessReview poor',
+    'TokenReview bad',
+    'TokenReview late-1',
+  ]);
   clock.advance(50_000);
   await reviews.review('good-1');
   expect(asked).toEqual(['TokenReview good-1', 'SubjectAccessReview good']);

@@ -11,12 +11,21 @@ async function start(review: (token: string) => Promise<Verdict>) {
   const log = { debug() {}, info() {}, error: (message: string, fields = {}) => void errors.push([message, fields]) };
   const handle = metricsEndpoint({ registry: { text: () => 'up 1\n' }, callers: { review }, log });
   const server = createServer((asked, answer) => void handle(asked, answer)).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
   const ask = (headers = {}, path = '/metrics', method = 'GET') =>
     new Promise<{ status: number | undefined; headers: Record<string, unknown>; body: Buffer }>((resolve, reject) => {
-      const call = request({ port, host: '127.0.0.1', path, method, headers, agent: false });
+      const call = request({
+        port,
+        host: '127.0.0.1',
+        path,
+        method,
+        headers: { connection: 'keep-alive', ...headers },
+      });
       call.once('error', reject).once('response', (answer) => {
         void buffer(answer).then((body) => resolve({ status: answer.statusCode, headers: answer.headers, body }));
       });
