@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { homedir, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
+import type { DefaultOptions } from './api/index.ts';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
 import { operatorMetrics } from './controller/metrics.ts';
@@ -24,6 +25,7 @@ import { Registry } from './runtime/metrics/registry.ts';
 import { requestMetrics } from './runtime/metrics/request-metrics.ts';
 import { serveMetrics } from './runtime/metrics/server.ts';
 import { WorkQueue } from './runtime/queue/work-queue.ts';
+import { addressTowards, type CertificateOrigin, startWebhooks, type Webhooks } from './webhooks/index.ts';
 
 const VERSION = '0.1.0';
 const CONTROLLER = 'memcached';
@@ -44,7 +46,7 @@ async function main(): Promise<void> {
   const leaseClient = createClient({ access, userAgent, onRequest, limits: RENEWAL_LIMITS }); // its own: renewals do not queue
   const elector = electorOf(config, access, leaseClient, log);
   try {
-    await run({ config, client, elector, registry, log, signal: stopSignal(log) });
+    await run({ config, access, client, elector, registry, log, signal: stopSignal(log) });
   } finally {
     await Promise.all([client.close(), leaseClient.close()]);
   }
@@ -52,6 +54,7 @@ async function main(): Promise<void> {
 
 interface Parts {
   readonly config: Config;
+  readonly access: Access;
   readonly client: Client;
   readonly elector: LeaderElector | undefined;
   readonly registry: Registry;
@@ -60,15 +63,16 @@ interface Parts {
 }
 
 /** Starts everything in its order, and when the signal is given, stops it the other way round. */
-async function run({ config, client, elector, registry, log, signal }: Parts): Promise<void> {
+async function run({ config, access, client, elector, registry, log, signal }: Parts): Promise<void> {
   const worlds = worldsOf(config, client, log);
   const informers = [...worlds.values()].flatMap((world) => world.informers);
   // Health first: whatever else takes its time, the kubelet gets an answer.
+  const started: { webhooks?: Webhooks | undefined } = {};
   const health = await serveHealth({
     ...config.healthAddress,
     missing() {
       const unread = informers.find((informer) => !informer.hasSynced());
-      return unread && `still reading: ${unread.kind.plural}`;
+      return unread ? `still reading: ${unread.kind.plural}` : started.webhooks?.missing();
     },
   });
   const measured = controllerMetrics(registry, CONTROLLER, config.concurrency);
@@ -76,6 +80,10 @@ async function run({ config, client, elector, registry, log, signal }: Parts): P
   processMetrics(registry, { figures: process, signal });
   leaderMetrics(registry, LEASE, () => elector?.isLeading ?? true);
   const metrics = await startMetrics(config, client, registry, log);
+
+  // Webhooks whoever leads: every replica answers, and while we stop, until callers have found another one.
+  started.webhooks = await startAdmission({ config, access, client, log, signal });
+  const admitting = aborted(signal).then(() => started.webhooks?.stop());
 
   // Caches before the Lease: who takes over acts at once, on what is so now.
   const ofCustomKinds = [...worlds.values()].flatMap((world) => world.ofCustomKinds);
@@ -94,7 +102,7 @@ async function run({ config, client, elector, registry, log, signal }: Parts): P
   const writer = elector ? client.guarded(() => elector.isLeading) : client;
   await work({ config, client: writer, log, signal, worlds, measured });
   await elector?.release();
-  await Promise.all(watching);
+  await Promise.all([...watching, admitting]);
   await metrics?.close();
   health.close();
   log.info('stopped');
@@ -111,10 +119,7 @@ async function work({ config, client, log, signal, worlds, measured }: Work): Pr
   measured.show(queue);
   for (const world of worlds.values()) watch(world, queue);
   const { recordEvent, settled } = eventRecorder(client, log, hostname(), () => new Date());
-  const defaults = {
-    ...(config.defaultImage !== undefined && { image: config.defaultImage }),
-    ...(config.defaultExporterImage !== undefined && { exporterImage: config.defaultExporterImage }),
-  };
+  const defaults = defaultsOf(config);
   await runWorkers({
     controller: CONTROLLER,
     queue,
@@ -128,6 +133,34 @@ async function work({ config, client, log, signal, worlds, measured }: Work): Pr
     },
   });
   await Promise.race([settled(), delay(EVENTS_MS, undefined, { ref: false })]);
+}
+
+function defaultsOf({ defaultImage, defaultExporterImage }: Config): DefaultOptions {
+  return {
+    ...(defaultImage !== undefined && { image: defaultImage }),
+    ...(defaultExporterImage !== undefined && { exporterImage: defaultExporterImage }),
+  };
+}
+
+/** Serves webhooks where they are wanted: in a pod unless they are switched off, elsewhere if they are switched on. */
+async function startAdmission({ config, access, client, log, signal }: Omit<Parts, 'elector' | 'registry'>) {
+  const { enabled, address, localHost } = config.webhooks;
+  if (!(enabled ?? (access.inCluster || localHost !== undefined))) return undefined;
+  const origin = await certificateOrigin(config, access);
+  const options = { ...address, defaults: defaultsOf(config), certificate: origin, client, log, signal };
+  const webhooks = await startWebhooks(options).catch((error: unknown) => {
+    const isUnusable = error instanceof UnusableCertificate;
+    throw isUnusable ? new ConfigError(`--webhook-cert-dir: ${error.message}`) : error;
+  });
+  log.info('serving webhooks', { port: webhooks.port });
+  return webhooks;
+}
+
+async function certificateOrigin({ webhooks }: Config, access: Access): Promise<CertificateOrigin> {
+  const { certDirectory: directory, localHost, certificateLifetimeMs: lifetimeMs } = webhooks;
+  if (directory !== undefined) return { from: 'directory', directory };
+  if (localHost === undefined) return { from: 'operator', namespace: access.namespace, lifetimeMs };
+  return { from: 'local', host: localHost === 'auto' ? await addressTowards(access.server) : localHost };
 }
 
 /** Serves metrics, unless that is switched off. */
@@ -210,5 +243,6 @@ function complaint(error: unknown): string | undefined {
   if (error instanceof ConfigError || error instanceof ConfigurationError) return error.message;
   if (error instanceof UnusableCertificate) return `--metrics-cert-dir: ${error.message}`;
   const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  return isInUse ? `${error.message}: use another --health-probe-bind-address, or --metrics-bind-address` : undefined;
+  const addresses = '--health-probe-bind-address, --metrics-bind-address or --webhook-bind-address';
+  return isInUse ? `${error.message}: use another ${addresses}` : undefined;
 }

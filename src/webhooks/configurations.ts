@@ -2,6 +2,7 @@
 import { GROUP, memcachedKind, VERSION } from '../api/memcached.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import type { Webhook, WebhookClientConfig, WebhookConfiguration } from '../kubernetes/webhook-configuration.ts';
+import { MUTATE_PATH, VALIDATE_PATH } from './endpoint.ts';
 
 const apiVersion = 'admissionregistration.k8s.io/v1';
 
@@ -15,7 +16,6 @@ interface Registration {
   readonly suffix: string;
 }
 
-const subject = `memcached-c5c3-io-${VERSION}-memcached`;
 const { plural } = memcachedKind;
 
 export const mutation: Registration = {
@@ -25,7 +25,7 @@ export const mutation: Registration = {
     plural: 'mutatingwebhookconfigurations',
     namespaced: false,
   },
-  path: `/mutate-${subject}`,
+  path: MUTATE_PATH,
   resources: [plural], // a Scale has nothing that could be defaulted
   webhook: `mutation.${GROUP}`,
   suffix: 'mutating-webhook-configuration',
@@ -38,7 +38,7 @@ export const validation: Registration = {
     plural: 'validatingwebhookconfigurations',
     namespaced: false,
   },
-  path: `/validate-${subject}`,
+  path: VALIDATE_PATH,
   resources: [plural, `${plural}/scale`],
   webhook: `validation.${GROUP}`,
   suffix: 'validating-webhook-configuration',

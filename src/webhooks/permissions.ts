@@ -1,18 +1,22 @@
 /** What the operator must be allowed to do for its webhooks, derived from what it does. */
+import { GROUP, memcachedKind } from '../api/memcached.ts';
 import type { PolicyRule } from '../kubernetes/policy-rule.ts';
 import { CERTIFICATE_SECRET } from './certificates/store.ts';
 import { configurationName, registrations } from './configurations.ts';
 
 const WATCHED = ['list', 'watch'];
 
-/** In the whole cluster: to make the API server trust the certificate. */
+/** In the whole cluster: to look up what is to be scaled, and to make the API server trust the certificate. */
 export function webhookPermissions(): PolicyRule[] {
-  return registrations.map((registration) => ({
-    apiGroups: [registration.kind.apiVersion.split('/')[0] ?? ''],
-    resources: [registration.kind.plural],
-    resourceNames: [configurationName('memcached-operator', registration)],
-    verbs: [...WATCHED, 'patch'],
-  }));
+  return [
+    { apiGroups: [GROUP], resources: [memcachedKind.plural], verbs: ['get'] },
+    ...registrations.map((registration) => ({
+      apiGroups: [registration.kind.apiVersion.split('/')[0] ?? ''],
+      resources: [registration.kind.plural],
+      resourceNames: [configurationName('memcached-operator', registration)],
+      verbs: [...WATCHED, 'patch'],
+    })),
+  ];
 }
 
 /** In the operator's own namespace: to share the certificate between replicas. */

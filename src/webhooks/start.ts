@@ -1,21 +1,21 @@
 /** Serves the webhooks, with a certificate from one of three places: kept by the operator, mounted, or made for a local process. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { certificateFiles } from '../runtime/certificates/source.ts';
-import type { Client } from '../runtime/client/index.ts';
-import { HttpsServer } from '../runtime/https-server.ts';
-import type { Log } from '../runtime/log.ts';
+import { type Memcached, memcachedKind } from '../api/index.ts';
+import { type CertificateSource, certificateFiles } from '../runtime/certificates/source.ts';
+import { type Client, isNotFound } from '../runtime/client/index.ts';
+import type { HttpsServer } from '../runtime/https-server.ts';
 import { CertificateKeeper } from './certificates/keeper.ts';
 import { bundleOf, newKeyring } from './certificates/keyring.ts';
 import { webhookService } from './configurations.ts';
+import type { EndpointOptions } from './endpoint.ts';
 import { identityOf, register, unregister, urlOf } from './local.ts';
+import { serveWebhooks } from './server.ts';
+import type { FindMemcached } from './validation.ts';
 
-export interface WebhooksOptions {
+export interface WebhooksOptions extends Omit<EndpointOptions, 'find'> {
   readonly host: string | undefined;
   readonly port: number;
   readonly certificate: CertificateOrigin;
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly client: Client;
-  readonly log: Log;
   readonly signal: AbortSignal;
 }
 
@@ -35,8 +35,6 @@ export interface Webhooks {
   stop(): Promise<void>;
 }
 
-/** The API server keeps connections for 90 s: we must not be the first to let go. */
-const LIMITS = { requestMs: 10_000, answerMs: 10_000, idleMs: 150_000, connections: 1000 };
 const DRAINING_MS = 5000;
 const YEAR_MS = 365 * 86_400_000;
 
@@ -55,7 +53,7 @@ async function startKept(
   const identity = { dnsNames: [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`] };
   // Until there is one for all, one that nobody trusts: so the port is open from the start.
   let serving = newKeyring({ identity, lifetimeMs: YEAR_MS, now: Date.now() }).serving;
-  const server = await HttpsServer.start({ ...options, limits: LIMITS, certificate: async () => serving });
+  const server = await serve(options, async () => serving);
   const keeper = new CertificateKeeper({
     ...options,
     namespace,
@@ -83,7 +81,7 @@ async function startMounted(
   options: WebhooksOptions,
   { directory }: CertificateOrigin & { from: 'directory' },
 ): Promise<Webhooks> {
-  const server = await HttpsServer.start({ ...options, limits: LIMITS, certificate: certificateFiles(directory) });
+  const server = await serve(options, certificateFiles(directory));
   return { port: server.port, missing: () => undefined, stop: () => closed(server) };
 }
 
@@ -93,7 +91,7 @@ async function startLocal(
 ): Promise<Webhooks> {
   const { client, log } = options;
   const keyring = newKeyring({ identity: identityOf(host), lifetimeMs: YEAR_MS, now: Date.now() });
-  const server = await HttpsServer.start({ ...options, limits: LIMITS, certificate: async () => keyring.serving });
+  const server = await serve(options, async () => keyring.serving);
   const url = urlOf(host, server.port);
   await register(client, url, bundleOf(keyring));
   log.info('webhooks registered', { url });
@@ -105,6 +103,16 @@ async function startLocal(
       await server.close();
     },
   };
+}
+
+function serve(options: WebhooksOptions, certificate: CertificateSource): Promise<HttpsServer> {
+  const { client } = options;
+  const find: FindMemcached = (namespace, name) =>
+    client.get<Memcached>(memcachedKind, name, namespace).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  return serveWebhooks({ ...options, certificate, find });
 }
 
 async function closed(server: HttpsServer): Promise<void> {
