@@ -1,6 +1,7 @@
 /** Carries out the steps. A step that fails keeps neither the others nor the status from happening. */
 import { children, MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
+import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
 import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
@@ -32,7 +33,7 @@ export async function applyStep(step: Step, ownerUid: string, client: Writer, si
     await remove(step, ownerUid, client, signal);
     return { step };
   } catch (caught) {
-    if (isNotFound(caught) && (step.verb === 'delete' || isCustom(step.kind))) return { step, isMoot: true };
+    if (await isMoot(step, caught, client, signal)) return { step, isMoot: true };
     const error = caught instanceof Error ? caught : new Error(String(caught));
     return { step, error, fault: { reason: 'ApplyFailed', message: `${step.kind.kind}: ${error.message}` } };
   }
@@ -124,8 +125,16 @@ async function pass(
   }
 }
 
-function isCustom(kind: Kind): boolean {
-  return children.some((child) => child.kind === kind && child.needsCrd);
+/** Whether the child is gone that had to go, or its kind is leaving the cluster and takes no more children. */
+async function isMoot({ verb, kind }: Step, error: unknown, client: Writer, signal: AbortSignal): Promise<boolean> {
+  if (isNotFound(error) && verb === 'delete') return true;
+  if (!(error instanceof ApiError) || !children.some((child) => child.kind === kind && child.needsCrd)) return false;
+  try {
+    const { metadata } = await client.get(crdKind, crdNameOf(kind), undefined, { metadataOnly: true, signal });
+    return metadata.deletionTimestamp !== undefined;
+  } catch (caught) {
+    return isNotFound(caught);
+  }
 }
 
 function apply(

@@ -42,7 +42,8 @@ export function permissions(): PolicyRule[] {
     rule(eventKind, ['create']),
     rule(tokenReviewKind, ['create']), // who wants to read metrics,
     rule(accessReviewKind, ['create']), // and whether he may
-    { ...rule(crdKind, WATCHED), resourceNames: customKinds.map(crdNameOf) }, // to learn at once that it is installed
+    // To learn at once that it is installed, and whether it is leaving.
+    { ...rule(crdKind, [...WATCHED, 'get']), resourceNames: customKinds.map(crdNameOf) },
   ];
 }
 
