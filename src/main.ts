@@ -8,7 +8,7 @@ import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
 import { operatorMetrics } from './controller/metrics.ts';
 import { LEASE } from './controller/permissions.ts';
-import { reconcile } from './controller/reconcile.ts';
+import { type Reconciler, reconcile } from './controller/reconcile.ts';
 import { watch } from './controller/watches.ts';
 import { World } from './controller/world.ts';
 import { watchDefinitions } from './runtime/cache/index.ts';
@@ -100,7 +100,7 @@ async function run({ config, access, client, elector, registry, log, signal }: P
 
   // Workers last: they alone write. When they are done, the Lease may go; it is the first to, for others wait for it.
   const writer = elector ? client.guarded(() => elector.isLeading) : client;
-  await work({ config, client: writer, log, signal, worlds, measured });
+  await work({ config, access, client: writer, log, signal, worlds, measured });
   await elector?.release();
   await Promise.all([...watching, admitting]);
   await metrics?.close();
@@ -108,18 +108,18 @@ async function run({ config, access, client, elector, registry, log, signal }: P
   log.info('stopped');
 }
 
-interface Work extends Pick<Parts, 'config' | 'client' | 'log' | 'signal'> {
+interface Work extends Pick<Parts, 'config' | 'access' | 'client' | 'log' | 'signal'> {
   readonly worlds: ReadonlyMap<string, World>;
   readonly measured: ControllerMetrics;
 }
 
 /** Until the signal is given; then it takes nothing new, and finishes what it has begun. */
-async function work({ config, client, log, signal, worlds, measured }: Work): Promise<void> {
+async function work({ config, access, client, log, signal, worlds, measured }: Work): Promise<void> {
   const queue = new WorkQueue({ hooks: measured.hooks });
   measured.show(queue);
   for (const world of worlds.values()) watch(world, queue);
   const { recordEvent, settled } = eventRecorder(client, log, hostname(), () => new Date());
-  const defaults = defaultsOf(config);
+  const by = { client, recordEvent, defaults: defaultsOf(config), now: () => new Date(), ...ownPods(access) };
   await runWorkers({
     controller: CONTROLLER,
     queue,
@@ -129,10 +129,15 @@ async function work({ config, client, log, signal, worlds, measured }: Work): Pr
     signal,
     async reconcile(key, context) {
       const world = worlds.get(partsOf(key).namespace ?? '') ?? worlds.get(EVERYWHERE);
-      return world && reconcile(key, { world, client, recordEvent, defaults, now: () => new Date() }, context);
+      return world && reconcile(key, { world, ...by }, context);
     },
   });
   await Promise.race([settled(), delay(EVENTS_MS, undefined, { ref: false })]);
+}
+
+/** Where our own pods are, as config/manager has them; outside of the cluster there are none. */
+function ownPods({ inCluster, namespace }: Access): Pick<Reconciler, 'operator'> {
+  return inCluster ? { operator: { namespace, labels: { 'app.kubernetes.io/name': 'memcached-operator' } } } : {};
 }
 
 function defaultsOf({ defaultImage, defaultExporterImage }: Config): DefaultOptions {
