@@ -96,5 +96,5 @@ test('a Secret that makes no sense is an error', async () => {
   const secured = memcached({
     tls: { enabled: true, certificateSecretRef: { name: 'secret' }, enableClientCert: true },
   });
-  await expect(credentials.accessTo(secured)).rejects.toThrow();
+  await expect(credentials.accessTo(secured)).rejects.toThrow(/PEM/);
 });
