@@ -38,7 +38,7 @@ export function webhookEndpoint({ defaults, find, log }: EndpointOptions) {
       requireJson(request);
       const review = readReview(await read(request));
       const text = answer(review, await judged(review, judge, log));
-      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+      send(response, 200, { 'content-type': 'application/json' }, text);
     } catch (error) {
       refuse(response, error);
     }
@@ -63,7 +63,7 @@ async function judged(review: AdmissionRequest, judge: Judge, log: Log): Promise
 
 function healthy({ method = '' }: IncomingMessage, response: ServerResponse): void {
   if (!['GET', 'HEAD'].includes(method)) throw new HttpRefusal(405, 'use GET', { allow: 'GET, HEAD' });
-  response.writeHead(200, { 'content-type': 'text/plain' }).end('ok\n');
+  send(response, 200, PLAIN, 'ok\n');
 }
 
 function requireJson({ method, headers }: IncomingMessage): void {
@@ -79,7 +79,12 @@ function refuse(response: ServerResponse, error: unknown): void {
     if (response.destroyed || response.req.destroyed) return; // whoever asked has gone
     throw error;
   }
-  const headers = { 'content-type': 'text/plain; charset=utf-8', ...refusal.headers };
   response.req.resume();
-  response.writeHead(refusal.status, headers).end(`${refusal.message}\n`);
+  send(response, refusal.status, { ...PLAIN, ...refusal.headers }, `${refusal.message}\n`);
+}
+
+const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
+
+function send(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, text: string): void {
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
 }

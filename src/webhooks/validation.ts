@@ -26,7 +26,8 @@ export async function validateRequest(request: AdmissionRequest, find: FindMemca
   const concern = concernOf(request);
   if (concern === undefined) return ALLOWED;
   if (concern === 'memcached') return verdictOn(subjectOf(request), formerOf(request));
-  const stored = await find(String(request.namespace), String(request.name));
+  const { namespace, name } = request;
+  const stored = typeof namespace === 'string' && typeof name === 'string' && (await find(namespace, name));
   return stored ? verdictOn(scaled(stored, request), stored) : ALLOWED; // without it, the API server says so itself
 }
 
