@@ -32,9 +32,11 @@ test('the next one is served when it has been trusted for a while', () => {
 });
 
 test('a short life leaves less time for that', () => {
-  const short = newKeyring({ ...order, lifetimeMs: 10_000 });
-  const kept = prepared(short, { ...order, lifetimeMs: 10_000 });
-  expect(nextStep({ ...calm, kept, trustedForMs: 0 })).toEqual({ act: 'wait', ms: 550 });
+  const short = { ...order, lifetimeMs: 10_000 };
+  for (const present of [newKeyring(short), keyring]) {
+    const kept = prepared(present, short);
+    expect(nextStep({ ...calm, kept, trustedForMs: 0 })).toEqual({ act: 'wait', ms: 550 });
+  }
 });
 
 test('where much shorter lives are wanted now, a long one ends early', () => {

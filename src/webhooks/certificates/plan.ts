@@ -1,4 +1,5 @@
 /** What to do about the certificate of the webhooks, decided by what is known of it. */
+import type { CertifiedKey } from '../../runtime/certificates/certificate.ts';
 import { type Keyring, validityOf } from './keyring.ts';
 
 export interface Situation {
@@ -31,13 +32,17 @@ const SETTLING_MS = 30_000;
 export function nextStep({ kept, remembered, trustedForMs, lifetimeMs, now }: Situation): Step {
   if (!kept) return remembered ? { act: 'restore', keyring: remembered } : { act: 'issue' };
   const { from, until } = validityOf(kept.serving);
-  const lifetime = until - from;
   if (!kept.next) {
     const isTooLong = until - now > 2 * lifetimeMs; // shorter ones are wanted by now
-    const renewal = isTooLong ? now : from + (lifetime * 2) / 3;
+    const renewal = isTooLong ? now : from + ((until - from) * 2) / 3;
     return now >= renewal ? { act: 'prepare', keyring: kept } : { act: 'wait', ms: renewal - now };
   }
   if (trustedForMs === undefined) return { act: 'wait', ms: until - now }; // until it is said to be trusted
-  const left = Math.min(SETTLING_MS, lifetime / 20) - trustedForMs;
+  const left = Math.min(SETTLING_MS, lifeOf(kept.next) / 20) - trustedForMs;
   return left > 0 ? { act: 'wait', ms: left } : { act: 'promote', keyring: kept };
+}
+
+function lifeOf(pair: CertifiedKey): number {
+  const { from, until } = validityOf(pair);
+  return until - from;
 }
