@@ -15,10 +15,14 @@ describe('atoi', () => {
     ['99999999999999999999', -1],
     ['-99999999999999999999', 0],
     ['0'.repeat(99).concat('5'), 5],
-    ['9'.repeat(1_000_000), -1],
   ] as const)('%s', ([text, number]) => {
     expect(atoi(text)).toBe(number);
   });
+});
+
+test('many digits are no burden', () => {
+  expect(atoi('9'.repeat(1_000_000))).toBe(-1);
+  expect(wholeNumber('9'.repeat(1_000_000))).toBeUndefined();
 });
 
 describe('atof', () => {
@@ -43,7 +47,6 @@ describe('a whole number', () => {
     ['-1', undefined],
     ['', undefined],
     ['18446744073709551616', undefined],
-    ['9'.repeat(1_000_000), undefined],
   ] as const)('%s', ([text, number]) => {
     expect(wholeNumber(text)).toBe(number);
   });

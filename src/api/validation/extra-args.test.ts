@@ -117,6 +117,12 @@ describe('refused by memcached', () => {
   });
 });
 
+test('no more is read than anybody would write', () => {
+  expect(problems(['-'.padEnd(8191, 'v')])).toEqual([]);
+  for (const args of [['-'.padEnd(8192, 'v')], Array<string>(300_000).fill('-v')])
+    expect(problems(args)).toEqual(['spec.memcached.extraArgs: Too long: may not be more than 8192 bytes']);
+});
+
 describe('refused by memcached, taken together', () => {
   test.for([
     [['-o', 'hashpower=12'], 'Invalid value: "hashpower=12": hashpower must be at least 13 with 4 threads'],

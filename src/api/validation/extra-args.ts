@@ -1,10 +1,18 @@
 /** Arguments that the operator owns, or that memcached would not understand, are refused. */
 import { type GivenExtendedOption, isTaken, readExtendedOptions } from './extended-options.ts';
-import { type Check, type FieldError, forbidden, invalid, type Warning } from './field-error.ts';
+import { type Check, type FieldError, forbidden, invalid, tooLong, type Warning } from './field-error.ts';
 import { OPTIONS } from './memcached-options.ts';
 import { type GivenOption, readCommandLine } from './option-reader.ts';
 
 const field = 'spec.memcached.extraArgs';
+
+/** Nobody needs as much, and Linux has a limit, too. */
+const MAX_LENGTH = 8192;
+
+export const extraArgsAreBrief: Check = ({ spec }) => {
+  const length = spec.memcached.extraArgs.reduce((sum, arg) => sum + arg.length + 1, 0);
+  return length <= MAX_LENGTH ? [] : [tooLong(field, MAX_LENGTH)];
+};
 
 export const extraArgsAreTheUsers: Check = ({ spec }) => {
   const { options, end } = readCommandLine(spec.memcached.extraArgs);

@@ -18,7 +18,7 @@ import {
   scalingMeetsBudget,
 } from './disruption-budget.ts';
 import { storageHasPages, storageHoldsItems, storageIsWritable, storagePagesFit } from './external-storage.ts';
-import { extraArgsAreTheUsers, wordsAreIgnored } from './extra-args.ts';
+import { extraArgsAreBrief, extraArgsAreTheUsers, wordsAreIgnored } from './extra-args.ts';
 import type { Check, FieldError, Warning } from './field-error.ts';
 import { delayIsSwitchedOff, shutdownEndsBeforeKill } from './graceful-shutdown.ts';
 import { imageIsAnyVersion, imageIsTooOld } from './image.ts';
@@ -58,6 +58,7 @@ export const checks: readonly Check[] = [
   requestsFitLimits,
   itemSizeFits,
   connectionsCoverThreads,
+  extraArgsAreBrief,
   extraArgsAreTheUsers,
   hashTableCoversThreads,
   napiIdsFitThreads,
@@ -108,6 +109,8 @@ export function validate(memcached: Memcached): FieldError[] {
   const structure = structureErrors(specSchema, memcached.spec, 'spec');
   if (structure.length > 0) return structure;
   const defaulted = withDefaults(memcached);
+  const length = extraArgsAreBrief(defaulted, memcached);
+  if (length.length > 0) return [...length]; // others would read all of it, again and again
   return checks.flatMap((check) => check(defaulted, memcached));
 }
 
