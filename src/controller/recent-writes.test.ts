@@ -3,33 +3,58 @@ import { RecentWrites } from './recent-writes.ts';
 
 const version = (resourceVersion: string) => ({ metadata: { resourceVersion } });
 
-test('what was written counts until the watch has told it', async () => {
-  const writes = new RecentWrites();
-  await writes.during('a', () => Promise.resolve(version('10')));
-  expect(writes.newest('a', undefined)).toEqual(version('10'));
-  expect(writes.newest('a', version('9'))).toEqual(version('10'));
-  expect(writes.newest('a', version('11'))).toEqual(version('11'));
-  writes.seen('a', version('9'));
-  expect(writes.newest('a', version('9'))).toEqual(version('10'));
-  writes.seen('a', version('10'));
-  expect(writes.newest('a', undefined)).toBeUndefined();
-});
-
-test('a deletion is believed, before the answer to the write as well as after it', async () => {
-  const writes = new RecentWrites();
-  await writes.during('a', () => Promise.resolve(version('10')));
-  writes.seen('a', undefined);
-  expect(writes.newest('a', undefined)).toBeUndefined();
-  await writes.during('a', () => {
-    writes.seen('a', version('12'));
-    writes.seen('a', undefined);
-    return Promise.resolve(version('12'));
+/** A watch that has told so far what it is made to. */
+function watching() {
+  const told = new Map<string, ReturnType<typeof version>>();
+  const watch = { at: 0, told, asked: 0 };
+  const writes = new RecentWrites({
+    get: (key) => told.get(key),
+    hasReached: (resourceVersion) => {
+      watch.asked += 1;
+      return Number(resourceVersion) <= watch.at;
+    },
   });
-  expect(writes.newest('a', undefined)).toBeUndefined();
+  return { watch, writes };
+}
+
+test('what was written counts until the watch has told it', () => {
+  const { watch, writes } = watching();
+  watch.told.set('a', version('9'));
+  watch.at = 9;
+  expect(writes.newest('a')).toEqual(version('9'));
+  writes.remember('a', version('11'));
+  watch.told.set('a', version('10'));
+  watch.at = 10;
+  expect(writes.newest('a')).toEqual(version('11'));
+  watch.told.set('a', version('12'));
+  watch.at = 12;
+  expect(writes.newest('a')).toEqual(version('12'));
 });
 
-test('a failed write is not remembered', async () => {
-  const writes = new RecentWrites();
-  await expect(writes.during('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(writes.newest('a', undefined)).toBeUndefined();
+test('what the watch never tells, because it was broken, is not waited for', () => {
+  const { watch, writes } = watching();
+  writes.remember('a', version('10'));
+  expect(writes.newest('a')).toEqual(version('10'));
+  watch.at = 20; // a list, in which it is not
+  expect(writes.newest('a')).toBeUndefined();
+});
+
+test('what is told before the write is answered counts', () => {
+  const { watch, writes } = watching();
+  watch.at = 12; // created at 11, deleted at 12
+  writes.remember('a', version('11'));
+  expect(writes.newest('a')).toBeUndefined();
+});
+
+test('writes that nobody asks for again do not pile up, nor cost much', () => {
+  const { watch, writes } = watching();
+  for (let count = 1; count <= 10_000; count += 1) {
+    watch.at = count - 50;
+    writes.remember(`key-${count}`, version(String(count)));
+  }
+  expect(watch.asked).toBeLessThan(100_000);
+  watch.at = 9_990;
+  watch.asked = 0;
+  for (let count = 10_001; count <= 10_200; count += 1) writes.remember(`key-${count}`, version(String(count)));
+  expect(watch.asked).toBeLessThan(600); // those of the last two hundred, and what little was left
 });

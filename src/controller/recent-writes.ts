@@ -4,41 +4,45 @@ interface Versioned {
   readonly metadata: { readonly resourceVersion?: string };
 }
 
-export class RecentWrites<Stored extends Versioned> {
-  readonly #writes = new Map<string, Stored>();
-  /** Writes that are under way, and whether the object was seen to be deleted meanwhile. */
-  readonly #running = new Map<string, { isDeleted: boolean }>();
-
-  /** Does the write and remembers what it gave. */
-  async during<Result extends Stored | undefined>(key: string, write: () => Promise<Result>): Promise<Result> {
-    const state = { isDeleted: false };
-    this.#running.set(key, state);
-    try {
-      const written = await write();
-      if (written && !state.isDeleted) this.#writes.set(key, written);
-      return written;
-    } finally {
-      this.#running.delete(key);
-    }
-  }
-
-  /** The watch has told something about the object; nothing means that it is gone. */
-  seen(key: string, now: Stored | undefined): void {
-    const running = this.#running.get(key);
-    if (running && !now) running.isDeleted = true;
-    const written = this.#writes.get(key);
-    if (written && (!now || !isNewer(written, now))) this.#writes.delete(key);
-  }
-
-  /** The newer one of what we have written and what the watch has told. */
-  newest(key: string, watched: Stored | undefined): Stored | undefined {
-    const written = this.#writes.get(key);
-    return written && (!watched || isNewer(written, watched)) ? written : watched;
-  }
+/** What the watch has told so far. */
+export interface Watched<Stored> {
+  get(key: string): Stored | undefined;
+  /** Whether all that has happened up to that version has been told. */
+  hasReached(resourceVersion: string): boolean;
 }
 
-/** Versions are whole numbers without a limit, written in decimal. */
-function isNewer(a: Versioned, b: Versioned): boolean {
-  const [left, right] = [a.metadata.resourceVersion ?? '', b.metadata.resourceVersion ?? ''];
-  return left.length === right.length ? left > right : left.length > right.length;
+const FEW = 100;
+
+export class RecentWrites<Stored extends Versioned> {
+  readonly #watched: Watched<Stored>;
+  readonly #writes = new Map<string, Stored>();
+  /** With so many it is time to look for those that nobody has asked for since. */
+  #many = FEW;
+
+  constructor(watched: Watched<Stored>) {
+    this.#watched = watched;
+  }
+
+  remember(key: string, written: Stored): void {
+    this.#writes.set(key, written);
+    if (this.#writes.size < this.#many) return;
+    for (const [other, { metadata }] of this.#writes) if (this.#isTold(metadata)) this.#writes.delete(other);
+    this.#many = Math.max(FEW, 2 * this.#writes.size);
+  }
+
+  /**
+   * What we have written, until the watch is as far; from then on what it has told. That it has told nothing of the object does not
+   * mean that it will: what came and went while it was broken is in no list.
+   */
+  newest(key: string): Stored | undefined {
+    const written = this.#writes.get(key);
+    if (!written) return this.#watched.get(key);
+    if (!this.#isTold(written.metadata)) return written;
+    this.#writes.delete(key);
+    return this.#watched.get(key);
+  }
+
+  #isTold({ resourceVersion = '' }: Versioned['metadata']): boolean {
+    return this.#watched.hasReached(resourceVersion);
+  }
 }

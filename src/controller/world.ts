@@ -4,7 +4,6 @@ import { children, MANAGED_SELECTOR } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { Informer } from '../runtime/cache/index.ts';
 import type { Client } from '../runtime/client/index.ts';
-import { keyOf } from '../runtime/key.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Seen } from './difference.ts';
 import { wantedFingerprint } from './fingerprint.ts';
@@ -30,8 +29,8 @@ export class World {
   readonly children: ReadonlyMap<Kind, Informer<ObservedChild>>;
   readonly pods: Informer<ObservedPod>;
   readonly secrets: Secrets;
-  readonly #writtenMemcacheds = new RecentWrites<Memcached>();
-  readonly #writtenChildren = new RecentWrites<ObservedChild>();
+  readonly #newestMemcacheds: RecentWrites<Memcached>;
+  readonly #newestChildren: ReadonlyMap<Kind, RecentWrites<ObservedChild>>;
   /** Wanted fingerprints that the server is known to store as others, by uid. */
   readonly #rewrites = new Map<string, { readonly wanted: string; readonly observed: string }>();
 
@@ -54,14 +53,11 @@ export class World {
       indexes: { [BY_MEMCACHED]: (pod) => (pod.memcached === undefined ? [] : [pod.memcached]) },
     });
     this.secrets = new Secrets(scope);
-    this.memcacheds.onChange((change) =>
-      this.#writtenMemcacheds.seen(keyOf((change.new ?? change.old) as Memcached), change.new),
-    );
-    for (const [kind, informer] of this.children) {
+    this.#newestMemcacheds = new RecentWrites(this.memcacheds);
+    this.#newestChildren = new Map([...this.children].map(([kind, informer]) => [kind, new RecentWrites(informer)]));
+    for (const informer of this.children.values()) {
       informer.onChange((change) => {
-        const child = (change.new ?? change.old) as ObservedChild;
-        this.#writtenChildren.seen(childKey(kind, keyOf(child)), change.new);
-        if (!change.new) this.#rewrites.delete(child.metadata.uid);
+        if (change.old && !change.new) this.#rewrites.delete(change.old.metadata.uid);
       });
     }
   }
@@ -77,11 +73,11 @@ export class World {
   }
 
   memcached(key: string): Memcached | undefined {
-    return this.#writtenMemcacheds.newest(key, this.memcacheds.get(key));
+    return this.#newestMemcacheds.newest(key);
   }
 
   child(kind: Kind, key: string): ObservedChild | undefined {
-    return this.#writtenChildren.newest(childKey(kind, key), this.children.get(kind)?.get(key));
+    return this.#newestChildren.get(kind)?.newest(key);
   }
 
   podsOf(key: string): readonly ObservedPod[] {
@@ -107,10 +103,8 @@ export class World {
 
   /** Does a write of a Memcached, and knows its result from then on. */
   async writeMemcached(key: string, write: () => Promise<Memcached | undefined>): Promise<void> {
-    await this.#writtenMemcacheds.during(key, async () => {
-      const written = await write();
-      return written && withoutManagedFields(written);
-    });
+    const written = await write();
+    if (written) this.#newestMemcacheds.remember(key, withoutManagedFields(written));
   }
 
   /** Does a write of a child, and knows its result from then on. */
@@ -120,21 +114,15 @@ export class World {
     desired: KubernetesObject,
     write: () => Promise<KubernetesObject | undefined>,
   ): Promise<void> {
-    await this.#writtenChildren.during(childKey(kind, key), async () => {
-      const written = await write();
-      if (!written) return undefined;
-      const observed = observeChild(written, this.child(kind, key));
-      const wanted = wantedFingerprint(desired);
-      // Should the server store something of it in other words, then we do not repeat ourselves.
-      if (observed.fingerprint !== wanted)
-        this.#rewrites.set(observed.metadata.uid, { wanted, observed: observed.fingerprint });
-      return observed;
-    });
+    const written = await write();
+    if (!written) return;
+    const observed = observeChild(written, this.child(kind, key));
+    const wanted = wantedFingerprint(desired);
+    // Should the server store something of it in other words, then we do not repeat ourselves.
+    if (observed.fingerprint !== wanted)
+      this.#rewrites.set(observed.metadata.uid, { wanted, observed: observed.fingerprint });
+    this.#newestChildren.get(kind)?.remember(key, observed);
   }
-}
-
-function childKey(kind: Kind, key: string): string {
-  return `${kind.kind}/${key}`;
 }
 
 function withoutManagedFields(object: KubernetesObject): Memcached {

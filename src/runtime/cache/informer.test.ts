@@ -208,6 +208,27 @@ test.for([
   expect(started.mistakes).toEqual([]);
 });
 
+test('it knows how far it is: by changes, by bookmarks, and by a list of what was missed', async () => {
+  const server = serverWith('a'); // version 2
+  const started = await startSynced(server);
+  const { informer } = started;
+  const reached = (...versions: string[]) => versions.filter((version) => informer.hasReached(version));
+  expect(reached('1', '2', '3', '10')).toEqual(['1', '2']);
+  server.put('b');
+  await turn();
+  expect(reached('3', '4', '10')).toEqual(['3']);
+  server.bookmark();
+  await turn();
+  expect(reached('4', '5')).toEqual(['4']);
+  server.endWatches();
+  for (let count = 0; count < 4; count += 1) server.put('c');
+  server.remove('c'); // version 9
+  server.compact();
+  await started.pass(250);
+  expect(names(started)).toEqual(['a', 'b']);
+  expect(reached('4', '9', '10')).toEqual(['4', '9']);
+});
+
 test.for([
   { how: 'lost', waits: [0.25, 0.5, 1, 2, 4, 5, 5, 5, 5, 5] },
   { how: 'forbidden', waits: [0.25, 0.5, 1, 2, 4, 8, 16, 30, 30, 30] },

@@ -98,6 +98,15 @@ export class Informer<Stored extends StoredObject> {
     return this.#store.get(key);
   }
 
+  /** Whether all that has happened to objects of the kind up to that version has been told. */
+  hasReached(resourceVersion: string): boolean {
+    const reached = this.#resourceVersion ?? '';
+    // Versions are whole numbers without a limit, written in decimal.
+    return reached.length === resourceVersion.length
+      ? reached >= resourceVersion
+      : reached.length > resourceVersion.length;
+  }
+
   list(): Stored[] {
     return this.#store.list();
   }
