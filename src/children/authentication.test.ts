@@ -26,7 +26,10 @@ test('SASL gets its database, its configuration and a hostname that all servers 
                 {
                   path: 'memcached.conf',
                   mode: 0o444,
-                  fieldRef: { fieldPath: "metadata.annotations['memcached.c5c3.io/sasl-configuration']" },
+                  fieldRef: {
+                    apiVersion: 'v1', // the server would add it
+                    fieldPath: "metadata.annotations['memcached.c5c3.io/sasl-configuration']",
+                  },
                 },
               ],
             },

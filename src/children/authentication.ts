@@ -25,7 +25,7 @@ export function authentication(memcached: DefaultedMemcached, surroundings: Surr
 function sasl(memcached: DefaultedMemcached, name: string): Form {
   // Without its configuration memcached lets everyone in. A pod can read a file out of its own annotations, so no further object
   // is needed for it; and it is no secret, so that it is readable whoever memcached runs as.
-  const fieldRef = { fieldPath: `metadata.annotations['${CONFIGURATION}']` };
+  const fieldRef = { apiVersion: 'v1', fieldPath: `metadata.annotations['${CONFIGURATION}']` } as const;
   const sources = [
     { secret: { name, items: files('memcached-sasl-db') } },
     { downwardAPI: { items: [{ path: 'memcached.conf', mode: 0o444, fieldRef }] } },

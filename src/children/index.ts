@@ -6,6 +6,7 @@ import { deploymentFor, deploymentKind } from './deployment.ts';
 import { disruptionBudgetFor, disruptionBudgetKind } from './disruption-budget.ts';
 import { networkPolicyFor, networkPolicyKind } from './network-policy.ts';
 import { serviceFor, serviceKind } from './service.ts';
+import { serviceMonitorFor, serviceMonitorKind } from './service-monitor.ts';
 import type { Surroundings } from './surroundings.ts';
 import { withoutEmpties } from './without-empties.ts';
 
@@ -16,8 +17,6 @@ export type { Surroundings } from './surroundings.ts';
 /** A kind of child, and how it is made; nothing where the Memcached wants none. */
 export interface Child {
   readonly kind: Kind;
-  /** Whether a Memcached may do without it. */
-  readonly isOptional: boolean;
   /** Whether the cluster may not know the kind: then there is none of it, and nothing is wrong. */
   readonly needsCrd?: true;
   readonly build: (memcached: DefaultedMemcached, surroundings: Surroundings) => KubernetesObject | undefined;
@@ -25,11 +24,12 @@ export interface Child {
 
 /** Watches, differences and permissions all follow from this table. */
 const table: readonly Child[] = [
-  { kind: deploymentKind, isOptional: false, build: deploymentFor },
-  { kind: serviceKind, isOptional: false, build: serviceFor },
-  { kind: disruptionBudgetKind, isOptional: true, build: disruptionBudgetFor },
-  { kind: networkPolicyKind, isOptional: true, build: networkPolicyFor },
-  { kind: autoscalerKind, isOptional: true, build: autoscalerFor },
+  { kind: deploymentKind, build: deploymentFor },
+  { kind: serviceKind, build: serviceFor },
+  { kind: disruptionBudgetKind, build: disruptionBudgetFor },
+  { kind: serviceMonitorKind, needsCrd: true, build: serviceMonitorFor },
+  { kind: networkPolicyKind, build: networkPolicyFor },
+  { kind: autoscalerKind, build: autoscalerFor },
 ];
 
 export const children: readonly Child[] = table.map((child) => ({

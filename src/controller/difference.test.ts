@@ -44,7 +44,7 @@ function withDeployment(changes: Partial<ObservedChild>): Seen['child'] {
 
 const told = (steps: readonly Step[]) => steps.map(({ verb, kind }) => `${verb} ${kind.kind}`);
 const every = children.map(({ kind }) => kind.kind);
-const optional = children.filter(({ isOptional }) => isOptional).map(({ kind }) => kind.kind);
+const optional = children.filter(({ build }) => !build(plain, {})).map(({ kind }) => kind.kind);
 
 test('creates what is not there, in the order of the table', () => {
   expect(told(difference(plain, {}, nothing))).toEqual(['create Deployment', 'create Service']);

@@ -97,18 +97,18 @@ function canonical(value: Json, name: string): Json {
     const list = value as readonly Json[];
     return list.length === 0 ? NOTHING : list.map((item) => canonical(item, ''));
   }
-  if (typeof value !== 'object') return isQuantity(name) ? amount(value) : value;
+  if (typeof value !== 'object') return name === QUANTITY ? amount(value) : value;
   const entries = Object.entries(value as Record<string, Json>).toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (entries.length === 0) return NOTHING;
-  const inner = name === 'limits' || name === 'requests' ? QUANTITY : undefined;
-  return Object.fromEntries(entries.map(([key, item]) => [key, canonical(item, inner ?? key)]));
+  return Object.fromEntries(entries.map(([key, item]) => [key, canonical(item, isAmount(name, key) ? QUANTITY : key)]));
 }
 
 const QUANTITY = 'quantity';
-const QUANTITIES = new Set([QUANTITY, 'averageValue', 'sizeLimit', 'divisor']);
 
-function isQuantity(name: string): boolean {
-  return QUANTITIES.has(name);
+/** Whether the API takes what has this name, in what has the other one, for a quantity. */
+function isAmount(inside: string, name: string): boolean {
+  if (inside === 'limits' || inside === 'requests') return true;
+  return name === 'averageValue' || name === 'tolerance' || (inside === 'target' && name === 'value');
 }
 
 function amount(value: Json): Json {

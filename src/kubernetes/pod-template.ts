@@ -95,7 +95,7 @@ export interface VolumeProjection {
     readonly items: readonly {
       readonly path: string;
       readonly mode: number;
-      readonly fieldRef: { readonly fieldPath: string };
+      readonly fieldRef: { readonly apiVersion: 'v1'; readonly fieldPath: string };
     }[];
   };
 }

@@ -1,6 +1,6 @@
 /** What becomes of changes by other hands: ours is restored, theirs is respected. */
 import { isDeepStrictEqual } from 'node:util';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { type Memcached, memcachedKind, withDefaults } from '../../src/api/index.ts';
 import { autoscalerKind } from '../../src/children/autoscaler.ts';
 import { children, deploymentKind } from '../../src/children/index.ts';
@@ -24,8 +24,11 @@ import {
   until,
   withoutRecords,
 } from '../support/memcacheds.ts';
+import { installServiceMonitors } from '../support/service-monitors.ts';
 
 const at = stage({ name: 'test-drift', form: 'fake', fakeNodes: 3 });
+
+beforeAll(() => installServiceMonitors(at.cluster, at.signal));
 
 afterEach(() => at.operator.assertAlive());
 
@@ -40,7 +43,7 @@ const RICH = {
   highAvailability: { podDisruptionBudget: { enabled: true, minAvailable: 1 } },
   networkPolicy: { enabled: true, allowedSources: [{ podSelector: { matchLabels: { app: 'client' } } }] },
 };
-const { replicas: _, ...SCALING } = { ...RICH, autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5 } };
+const { replicas: _replicas, ...SCALING } = { ...RICH, autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5 } };
 
 type Path = readonly (string | number)[];
 
