@@ -110,6 +110,10 @@ describe('refused by memcached', () => {
       ['-o', 'constructor'],
       '[0]: Invalid value: "constructor": memcached has no such extended option (-o) and would not start',
     ],
+    [
+      ['-D', '\0'],
+      '[1]: Invalid value: "\\u0000": an argument must not contain the character NUL: no program can be started with it',
+    ],
     [['-o', ',modern'], '[0]: Invalid value: "": memcached has no such extended option (-o) and would not start'],
     [['-o', 'foo'], '[0]: Invalid value: "foo": memcached has no such extended option (-o) and would not start'],
   ] as const)('%j', ([args, problem]) => {

@@ -14,9 +14,13 @@ export const extraArgsAreBrief: Check = ({ spec }) => {
   return length <= MAX_LENGTH ? [] : [tooLong(field, MAX_LENGTH)];
 };
 
+const NO_NUL = 'an argument must not contain the character NUL: no program can be started with it';
+
 export const extraArgsAreTheUsers: Check = ({ spec }) => {
-  const { options, end } = readCommandLine(spec.memcached.extraArgs);
+  const { extraArgs } = spec.memcached;
+  const { options, end } = readCommandLine(extraArgs);
   return [
+    ...extraArgs.flatMap((arg, index) => (arg.includes('\0') ? [invalid(`${field}[${index}]`, arg, NO_NUL)] : [])),
     ...options.flatMap(problemsOf),
     ...(end === undefined ? [] : [forbidden(`${field}[${end}]`, '"--" would end the options of memcached')]),
   ];
