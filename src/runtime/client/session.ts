@@ -146,7 +146,8 @@ export class Session {
       (stream.id ?? Number.POSITIVE_INFINITY) > this.#lastProcessed;
     if (isRefused) return new ConnectionLost('refused', `${server} refused the request`, error);
     const { reason, message } = this.#loss ?? { reason: 'closed', message: `${server} broke off its answer` };
-    return new ConnectionLost(reason, message, error ?? this.#loss?.cause);
+    const cause = error === this.#loss ? undefined : error; // what we destroyed ourselves says the same again
+    return new ConnectionLost(reason, message, cause ?? this.#loss?.cause);
   }
 
   /** Takes no more streams, and closes when the open ones have ended. */
