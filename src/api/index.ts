@@ -20,4 +20,4 @@ export {
 export { mebibytes, quantityInNano } from './quantity.ts';
 export { serverHostname, serverList } from './server-name.ts';
 export { describeErrors, type FieldError } from './validation/field-error.ts';
-export { validate, warningsAbout } from './validation/index.ts';
+export { obstacles, validate, warningsAbout } from './validation/index.ts';

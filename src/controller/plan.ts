@@ -1,5 +1,5 @@
 /** What is to be done for one Memcached, and what is wrong with it before anything is done. */
-import { type DefaultedMemcached, type DefaultOptions, type Memcached, validate, withDefaults } from '../api/index.ts';
+import { type DefaultedMemcached, type DefaultOptions, type Memcached, obstacles, withDefaults } from '../api/index.ts';
 import { deploymentKind, type Surroundings } from '../children/index.ts';
 import type { Fault, Remark } from '../status/observation.ts';
 import { difference, type Step } from './difference.ts';
@@ -44,7 +44,7 @@ function remarksOn({ spec }: DefaultedMemcached, { authentication }: Inquiry['fo
 }
 
 function invalidities(memcached: Memcached): Fault[] {
-  return validate(memcached).map(({ field, message }) => ({
+  return obstacles(memcached).map(({ field, message }) => ({
     reason: 'InvalidSpec',
     message: `${field}: ${message}`,
   }));

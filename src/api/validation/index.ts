@@ -106,12 +106,24 @@ export const warnings: readonly Warning[] = [
 ];
 
 export function validate(memcached: Memcached): FieldError[] {
+  return errorsIn(memcached, checks);
+}
+
+/** What keeps a Memcached that was not validated from being carried out. A budget that says too little or too much does not. */
+export function obstacles(memcached: Memcached): FieldError[] {
+  return errorsIn(
+    memcached,
+    checks.filter((check) => check !== budgetSaysOneThing),
+  );
+}
+
+function errorsIn(memcached: Memcached, among: readonly Check[]): FieldError[] {
   const structure = structureErrors(specSchema, memcached.spec, 'spec');
   if (structure.length > 0) return structure;
   const defaulted = withDefaults(memcached);
   const length = extraArgsAreBrief(defaulted, memcached);
   if (length.length > 0) return [...length]; // others would read all of it, again and again
-  return checks.flatMap((check) => check(defaulted, memcached));
+  return among.flatMap((check) => check(defaulted, memcached));
 }
 
 /** What may be regretted about a Memcached with which nothing is wrong. */

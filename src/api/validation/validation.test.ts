@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Memcached, type MemcachedSpec, memcachedKind } from '../memcached.ts';
 import { randomMemcached } from '../random-memcached.ts';
 import { describeErrors } from './field-error.ts';
-import { validate, warningsAbout } from './index.ts';
+import { obstacles, validate, warningsAbout } from './index.ts';
 
 function memcached(spec: MemcachedSpec, name = 'my-cache'): Memcached {
   const { apiVersion, kind } = memcachedKind;
@@ -422,4 +422,15 @@ describe('altogether', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['neither', {}],
+  ['both', { minAvailable: 1, maxUnavailable: 1 }],
+])('a budget that says %s is refused, but can be carried out where nobody refused it', (_, said) => {
+  const given = memcached(budget(said, { replicas: 3 }));
+  expect(validate(given)).toHaveLength(1);
+  expect(obstacles(given)).toEqual([]);
+  const worse = memcached({ ...budget(said, { replicas: 3 }), memcached: { threads: 500 } });
+  expect(obstacles(worse)).toHaveLength(1);
 });
