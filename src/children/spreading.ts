@@ -14,7 +14,10 @@ export function antiAffinity(memcached: DefaultedMemcached): PodAntiAffinity {
 
 /** As the user says it. A constraint that does not say which pods to count would count none, and spread nothing: then it is these. */
 export function spreadConstraints(memcached: DefaultedMemcached): TopologySpreadConstraint[] {
-  const labelSelector = { matchLabels: selectorLabels(memcached) };
+  const own = { matchLabels: selectorLabels(memcached) };
   const { topologySpreadConstraints = [] } = memcached.spec.highAvailability;
-  return topologySpreadConstraints.map((constraint) => ({ labelSelector, ...constraint }));
+  return topologySpreadConstraints.map((constraint) => ({
+    ...constraint,
+    labelSelector: constraint.labelSelector ?? own,
+  }));
 }
