@@ -5,8 +5,8 @@ import { MANAGED_BY } from '../children/index.ts';
 import type { Deployment } from '../kubernetes/deployment.ts';
 import type { KubernetesObject, ObjectMeta } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
-import type { DeploymentObservation } from '../status/observation.ts';
-import { podProblem } from '../status/pod-problem.ts';
+import type { DeploymentObservation, PodObservation } from '../status/observation.ts';
+import { lacksRoom, podProblem } from '../status/pod-problem.ts';
 import { isApplied, observedFingerprint } from './fingerprint.ts';
 
 type Identity = Required<Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>>;
@@ -31,7 +31,7 @@ export interface ObservedDeployment extends DeploymentObservation {
 export interface ObservedPod {
   readonly metadata: Identity;
   readonly memcached: string | undefined;
-  readonly problem?: string;
+  readonly observation: PodObservation;
 }
 
 /** `previous` is what was observed of it before. */
@@ -52,12 +52,18 @@ export function observeChild(object: KubernetesObject, previous?: ObservedChild)
 }
 
 export function observePod(object: KubernetesObject): ObservedPod {
-  const problem = podProblem(object as Pod);
-  const name = instanceLabel(object);
+  const pod = object as Pod;
+  const problem = podProblem(pod);
+  const name = instanceLabel(pod);
   return {
-    metadata: identityOf(object),
-    memcached: name && `${object.metadata.namespace}/${name}`,
-    ...(problem !== undefined && { problem }),
+    metadata: identityOf(pod),
+    memcached: name && `${pod.metadata.namespace}/${name}`,
+    observation: {
+      name: pod.metadata.name,
+      ...(problem !== undefined && { problem }),
+      lacksRoom: lacksRoom(pod),
+      isLeaving: pod.metadata.deletionTimestamp !== undefined,
+    },
   };
 }
 

@@ -103,9 +103,7 @@ function observe(
     faults: [...faults, ...outcomes.flatMap(({ fault }) => fault ?? [])],
     remarks,
     ...(deployment && { deployment }),
-    pods: world
-      .podsOf(key)
-      .map(({ metadata: { name }, problem }) => ({ name, ...(problem !== undefined && { problem }) })),
+    pods: world.podsOf(key).map(({ observation }) => observation),
   };
 }
 

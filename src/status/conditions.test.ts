@@ -17,6 +17,13 @@ const settled: DeploymentObservation = {
   deadlineExceeded: false,
 };
 
+const pod = (name: string, problem?: string) => ({
+  name,
+  ...(problem !== undefined && { problem }),
+  lacksRoom: false,
+  isLeaving: false,
+});
+
 function observation(changes: Partial<Observation> = {}, deployment: Partial<DeploymentObservation> = {}): Observation {
   const basis = { generation: 7, replicas: 3, isPaused: false, isCarriedOut: true, faults: [], pods: [] };
   return { ...basis, deployment: { ...settled, ...deployment }, ...changes };
@@ -110,7 +117,7 @@ test.each<[string, Observation, string[]]>([
   ],
   [
     'a new pod that cannot start, while the old ones serve',
-    observation({ pods: [{ name: 'new', problem: 'image "x" cannot be pulled' }] }, { total: 4, updated: 1 }),
+    observation({ pods: [pod('new', 'image "x" cannot be pulled')] }, { total: 4, updated: 1 }),
     [
       'Available=True/DeploymentAvailable',
       'Progressing=True/DeploymentProgressing',
@@ -147,9 +154,23 @@ test.each([
 });
 
 test('the cause is read from the pods', () => {
-  const pods = [{ name: 'a' }, { name: 'b', problem: 'image "x" cannot be pulled' }, { name: 'c', problem: 'too' }];
+  const pods = [pod('a'), pod('b', 'image "x" cannot be pulled'), pod('c', 'too')];
   const [, , degraded] = conditionsOf(observation({ pods }, { ready: 1 }), [], NOW);
   expect(degraded?.message).toBe('1 of 3 replicas are ready. Pod b: image "x" cannot be pulled (and 1 more)');
+});
+
+test('a new pod that waits for the place of an old one is no trouble, unless there is none to wait for', () => {
+  const waiting = { ...pod('new', 'no node takes it'), lacksRoom: true };
+  const rollout = (leaving: boolean) =>
+    observation({ pods: [waiting, { ...pod('old'), isLeaving: leaving }] }, { total: 4, updated: 1 });
+  expect(told(rollout(true))).toContain('Degraded=False/AllReplicasReady');
+  expect(told(rollout(false))).toContain('Degraded=True/RolloutStuck');
+  const short = conditionsOf(
+    observation({ pods: [waiting, { ...pod('old'), isLeaving: true }] }, { ready: 2 }),
+    [],
+    NOW,
+  );
+  expect(short[2]?.message).toBe('2 of 3 replicas are ready');
 });
 
 test('the time of a transition moves only when the status does', () => {

@@ -80,13 +80,21 @@ function isComplete({ isCarriedOut, deployment, replicas }: Observation): boolea
 }
 
 /** A new pod that cannot serve holds up the rollout, however well the old ones do. */
-function hasProblem({ pods }: Observation): boolean {
-  return pods.some(({ problem }) => problem !== undefined);
+function hasProblem(seen: Observation): boolean {
+  return problems(seen).length > 0;
 }
 
-function causes({ pods, deployment }: Observation): string {
-  const told = pods.flatMap(({ name, problem }) => (problem === undefined ? [] : [{ name, problem }]));
-  const [first, ...others] = told;
+/** Why pods do not serve. One for which there is no room merely waits while another makes room. */
+function problems({ pods }: Observation): { readonly name: string; readonly problem: string }[] {
+  const isRoomMade = pods.some(({ isLeaving }) => isLeaving);
+  return pods.flatMap(({ name, problem, lacksRoom }) =>
+    problem === undefined || (lacksRoom && isRoomMade) ? [] : [{ name, problem }],
+  );
+}
+
+function causes(seen: Observation): string {
+  const { deployment } = seen;
+  const [first, ...others] = problems(seen);
   if (!first)
     return deployment?.replicaFailure === undefined ? '' : `. No pod can be created: ${deployment.replicaFailure}`;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;

@@ -54,5 +54,10 @@ export interface DeploymentObservation {
 
 export interface PodObservation {
   readonly name: string;
+  /** Why it does not serve. */
   readonly problem?: string;
+  /** Whether that is because no node takes it. */
+  readonly lacksRoom: boolean;
+  /** Whether it is on its way out, and makes room for another. */
+  readonly isLeaving: boolean;
 }

@@ -11,10 +11,18 @@ export function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
+export function lacksRoom(pod: Pod): boolean {
+  return placement(pod)?.reason === 'Unschedulable';
+}
+
+function placement(pod: Pod) {
+  return pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+}
+
 function unschedulable(pod: Pod): string | undefined {
-  const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-  if (scheduled?.reason !== 'Unschedulable') return undefined;
-  return `no node takes it (${brief(scheduled.message)}): add a node, lower spec.resources.requests, or relax what ties it to nodes`;
+  if (!lacksRoom(pod)) return undefined;
+  const scheduled = placement(pod);
+  return `no node takes it (${brief(scheduled?.message)}): add a node, lower spec.resources.requests, or relax what ties it to nodes`;
 }
 
 function failed(pod: Pod): string | undefined {
