@@ -65,9 +65,13 @@ KUBECTL = $$(command -v kubectl || echo $(CURDIR)/.devcluster/kubectl)
 install: $(INSTALLED) ## Install the CRD
 	@$(KUBECTL) --kubeconfig '$(CLUSTER_KUBECONFIG)' apply --server-side -k config/crd
 
+LOCAL_WEBHOOKS = mutatingwebhookconfigurations/memcached-operator-local-mutating-webhook-configuration \
+  validatingwebhookconfigurations/memcached-operator-local-validating-webhook-configuration
+
 .PHONY: run
-run: install ## Run the operator on this machine, without webhooks. ARGS='--log-level debug'
-	@exec node src/main.ts --kubeconfig '$(CLUSTER_KUBECONFIG)' $(ARGS)
+run: install ## Run the operator on this machine. WEBHOOKS=1: the cluster asks it, too. ARGS='--log-level debug'
+	@$(KUBECTL) --kubeconfig '$(CLUSTER_KUBECONFIG)' delete --ignore-not-found $(LOCAL_WEBHOOKS) # left by one that was killed
+	@exec node src/main.ts --kubeconfig '$(CLUSTER_KUBECONFIG)' $(if $(WEBHOOKS),--webhook-local-host auto) $(ARGS)
 
 .PHONY: generate manifests
 generate manifests: $(INSTALLED) ## Write what is made from the code: CRD, permissions, API reference

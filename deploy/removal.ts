@@ -12,8 +12,10 @@ export interface RemovalOptions {
   readonly signal: AbortSignal;
 }
 
-const CRD = 'customresourcedefinition/memcacheds.memcached.c5c3.io';
+const MEMCACHEDS = 'memcacheds.memcached.c5c3.io';
+const CRD = `customresourcedefinition/${MEMCACHEDS}`;
 const PATIENCE_MS = 120_000;
+const MOST_LINES = 20;
 /** Whatever a Memcached can own, and what follows from that. */
 const OWNED = 'deployments,services,endpointslices,poddisruptionbudgets,networkpolicies,horizontalpodautoscalers,pods';
 /** Webhooks that nobody answers would refuse every change, also those of the garbage collector. */
@@ -45,35 +47,45 @@ async function drop({ target, say }: RemovalOptions, what: readonly string[], ob
       { cause: error },
     );
   });
-  for (const line of removed.trim().split('\n')) if (line !== '' && !line.startsWith('No resources')) say(line);
+  const lines = removed
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('No resources'));
+  for (const line of lines.slice(0, MOST_LINES)) say(line);
+  if (lines.length > MOST_LINES) say(`… and ${lines.length - MOST_LINES} more`);
 }
 
 /** While their definition is there, so that the garbage collector knows what it collects. */
 async function removeMemcacheds(options: RemovalOptions): Promise<void> {
-  const { target, say, signal } = options;
-  if ((await target.kubectl(['get', CRD, '--ignore-not-found', '-o', 'name'])) === '') return;
-  await drop(options, ['memcacheds.memcached.c5c3.io', '--all', '--all-namespaces']);
-  const list = [
-    'get',
-    OWNED,
-    '--all-namespaces',
-    '-l',
-    'app.kubernetes.io/managed-by=memcached-operator',
-    '-o',
-    'name',
-  ];
-  const deadline = performance.now() + PATIENCE_MS;
-  for (let said = ''; ; await sleep(500, undefined, { signal })) {
-    const left = (await target.kubectl(list)).trim();
+  if ((await options.target.kubectl(['get', CRD, '--ignore-not-found', '-o', 'name'])) === '') return;
+  await drop(options, [MEMCACHEDS, '--all', '--all-namespaces', '--wait=false']);
+  await untilGone(options, 'Memcacheds', [MEMCACHEDS]);
+  await untilGone(options, 'objects of Memcacheds', [OWNED, '-l', 'app.kubernetes.io/managed-by=memcached-operator']);
+}
+
+/** Patient as long as they get fewer. */
+async function untilGone(
+  { target, say, signal }: RemovalOptions,
+  name: string,
+  what: readonly string[],
+): Promise<void> {
+  let count = 0;
+  let deadline = 0;
+  for (;;) {
+    const left = (await target.kubectl(['get', ...what, '--all-namespaces', '-o', 'name'])).trim();
     if (left === '') return;
-    const count = left.split('\n').length;
-    if (said !== String(count)) say(`  ${count} objects of Memcacheds are still being collected`);
-    said = String(count);
+    const { length } = left.split('\n');
+    if (length !== count) {
+      say(`  ${length} ${name} are still there`);
+      deadline = performance.now() + PATIENCE_MS;
+    }
+    count = length;
     if (performance.now() > deadline) {
       throw new Problem(
-        `These objects of Memcacheds were not collected:\n${left}`,
-        'See that kube-controller-manager runs, then run the same command again.',
+        `These ${name} do not go:\n${left}`,
+        'See what holds them (a finalizer? no kube-controller-manager?), then run the same command again.',
       );
     }
+    await sleep(500, undefined, { signal });
   }
 }

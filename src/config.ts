@@ -70,7 +70,7 @@ Webhooks:
   --webhook-cert-dir <directory>             tls.crt and tls.key of somebody who also sees to it that the API server trusts
                                              them, read again when they change (default: the operator makes its own)
   --webhook-certificate-lifetime <duration>  of a certificate that the operator makes; after two thirds of it the next one
-                                             is made: 90d, 12h, 30m, 15s (default: 90d)
+                                             is served: 90d, 12h, 30m, 15s (default: 90d)
   --webhook-local-host <host|auto>           outside of the cluster: registers webhooks that call this host, and removes them
                                              at the end; auto: the address that the API server is reached from
 

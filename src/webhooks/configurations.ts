@@ -81,7 +81,7 @@ export function configurationFor(
     failurePolicy: 'Fail',
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
-    timeoutSeconds: 5,
+    timeoutSeconds: 10,
     ...(registration === mutation && { reinvocationPolicy: 'IfNeeded' }),
   };
   return {

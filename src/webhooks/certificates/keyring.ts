@@ -7,7 +7,7 @@ export interface Keyring {
   readonly serving: CertifiedKey;
   /** What will follow it, as soon as the API server trusts it. */
   readonly next?: CertifiedKey;
-  /** Whoever calls has to trust all of these: that of the certificate, that of the next, and that of the one before. */
+  /** Whoever calls has to trust all of these: that of the certificate, that of the next, and those before as long as they are valid. */
   readonly authorities: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function newKeyring(order: Order): Keyring {
 /** With a successor, which is not served yet. */
 export function prepared({ serving, authorities }: Keyring, order: Order): Keyring {
   const { pair, authority } = issue(order);
-  const present = authorities.filter((pem) => isIssuedBy(serving, pem));
+  const present = authorities.filter((pem) => isValid(new X509Certificate(pem), order.now));
   return { serving, next: pair, authorities: [...present, authority] };
 }
 

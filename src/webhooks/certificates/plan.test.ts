@@ -7,7 +7,7 @@ const DAY = 24 * HOUR;
 const now = Date.parse('2030-01-01T00:00:00Z');
 const order = { identity: { dnsNames: ['webhooks.system.svc'] }, lifetimeMs: 90 * DAY, now };
 const keyring = newKeyring(order);
-const renewing = prepared(keyring, { ...order, now: now + 60 * DAY });
+const renewing = prepared(keyring, { ...order, now: now + 30 * DAY });
 const calm = { kept: keyring, remembered: keyring, trustedForMs: 0, lifetimeMs: 90 * DAY, now };
 
 test('without any, one is made; what is remembered is put back first', () => {
@@ -15,32 +15,41 @@ test('without any, one is made; what is remembered is put back first', () => {
   expect(nextStep({ ...calm, kept: undefined })).toEqual({ act: 'restore', keyring });
 });
 
-test('the next one is made when two thirds of the time are over', () => {
-  const renewal = now - HOUR + ((90 * DAY + HOUR) * 2) / 3;
-  expect(nextStep(calm)).toEqual({ act: 'wait', ms: renewal - now });
-  expect(nextStep({ ...calm, now: renewal - 1 })).toEqual({ act: 'wait', ms: 1 });
-  expect(nextStep({ ...calm, now: renewal })).toEqual({ act: 'prepare', keyring });
-  expect(nextStep({ ...calm, now: renewal, trustedForMs: undefined })).toEqual({ act: 'prepare', keyring });
+const third = (90 * DAY + HOUR) / 3;
+const [afterOne, afterTwo] = [now - HOUR + third, now - HOUR + 2 * third];
+
+test('the next one is made when one third of the time is over', () => {
+  expect(nextStep(calm)).toEqual({ act: 'wait', ms: afterOne - now });
+  expect(nextStep({ ...calm, now: afterOne - 1 })).toEqual({ act: 'wait', ms: 1 });
+  expect(nextStep({ ...calm, now: afterOne })).toEqual({ act: 'prepare', keyring });
+  expect(nextStep({ ...calm, now: afterOne, trustedForMs: undefined })).toEqual({ act: 'prepare', keyring });
 });
 
-test('the next one is served when it has been trusted for a while', () => {
-  const later = { ...calm, kept: renewing, now: now + 60 * DAY };
-  expect(nextStep({ ...later, trustedForMs: undefined })).toEqual({ act: 'wait', ms: 30 * DAY });
-  expect(nextStep({ ...later, trustedForMs: 0 })).toEqual({ act: 'wait', ms: 30_000 });
-  expect(nextStep({ ...later, trustedForMs: 29_999 })).toEqual({ act: 'wait', ms: 1 });
-  expect(nextStep({ ...later, trustedForMs: 30_000 })).toEqual({ act: 'promote', keyring: renewing });
+test('it is served when two thirds are over', () => {
+  const later = { ...calm, kept: renewing, now: afterOne };
+  expect(nextStep({ ...later, trustedForMs: 0 })).toEqual({ act: 'wait', ms: third });
+  expect(nextStep({ ...later, now: afterTwo, trustedForMs: third })).toEqual({ act: 'promote', keyring: renewing });
+});
+
+test('it is not served before it has been trusted for a while', () => {
+  const late = { ...calm, kept: renewing, now: now + 80 * DAY };
+  expect(nextStep({ ...late, trustedForMs: undefined })).toEqual({ act: 'wait', ms: 10 * DAY });
+  expect(nextStep({ ...late, trustedForMs: 0 })).toEqual({ act: 'wait', ms: 30_000 });
+  expect(nextStep({ ...late, trustedForMs: 29_999 })).toEqual({ act: 'wait', ms: 1 });
+  expect(nextStep({ ...late, trustedForMs: 30_000 })).toEqual({ act: 'promote', keyring: renewing });
 });
 
 test('a short life leaves less time for that', () => {
   const short = { ...order, lifetimeMs: 10_000 };
-  for (const present of [newKeyring(short), keyring]) {
-    const kept = prepared(present, short);
-    expect(nextStep({ ...calm, kept, trustedForMs: 0 })).toEqual({ act: 'wait', ms: 550 });
-  }
+  const kept = prepared(newKeyring(short), short);
+  expect(nextStep({ ...calm, kept, trustedForMs: 0, now: now + 9000 })).toEqual({ act: 'wait', ms: 550 });
 });
 
 test('where much shorter lives are wanted now, a long one ends early', () => {
   expect(nextStep({ ...calm, lifetimeMs: 46 * DAY }).act).toBe('wait');
-  expect(nextStep({ ...calm, lifetimeMs: 44 * DAY })).toEqual({ act: 'prepare', keyring });
-  expect(nextStep({ ...calm, lifetimeMs: 900 * DAY }).act).toBe('wait');
+  const short = { ...calm, lifetimeMs: 10_000 };
+  expect(nextStep(short)).toEqual({ act: 'prepare', keyring });
+  const kept = prepared(keyring, { ...order, lifetimeMs: 10_000 });
+  expect(nextStep({ ...short, kept, trustedForMs: 0 })).toEqual({ act: 'wait', ms: 550 });
+  expect(nextStep({ ...short, kept, trustedForMs: 550 })).toEqual({ act: 'promote', keyring: kept });
 });

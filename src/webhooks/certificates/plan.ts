@@ -20,26 +20,28 @@ export type Step =
   | { readonly act: 'issue' }
   /** The Secret was deleted or damaged: put back what was in it. */
   | { readonly act: 'restore'; readonly keyring: Keyring }
-  /** It gets old: make the next one, so that it can be trusted before it is served. */
+  /** A third of its time is over: make the next one, so that it is trusted long before it is served. */
   | { readonly act: 'prepare'; readonly keyring: Keyring }
-  /** The next one is trusted: serve it. */
+  /** Two thirds of its time are over: serve the next one. */
   | { readonly act: 'promote'; readonly keyring: Keyring }
   | { readonly act: 'wait'; readonly ms: number };
 
-/** API servers learn of a changed configuration one by one, a moment later. */
+/** API servers learn of a changed configuration one by one, a moment later: so long at least it is trusted before it is served. */
 const SETTLING_MS = 30_000;
 
 export function nextStep({ kept, remembered, trustedForMs, lifetimeMs, now }: Situation): Step {
   if (!kept) return remembered ? { act: 'restore', keyring: remembered } : { act: 'issue' };
   const { from, until } = validityOf(kept.serving);
-  if (!kept.next) {
-    const isTooLong = until - now > 2 * lifetimeMs; // shorter ones are wanted by now
-    const renewal = isTooLong ? now : from + ((until - from) * 2) / 3;
-    return now >= renewal ? { act: 'prepare', keyring: kept } : { act: 'wait', ms: renewal - now };
-  }
+  const isTooLong = until - now > 2 * lifetimeMs; // shorter ones are wanted by now
+  const at = (thirds: number) => (isTooLong ? now : from + ((until - from) * thirds) / 3);
+  if (!kept.next) return waitUntil(at(1), now) ?? { act: 'prepare', keyring: kept };
   if (trustedForMs === undefined) return { act: 'wait', ms: until - now }; // until it is said to be trusted
-  const left = Math.min(SETTLING_MS, lifeOf(kept.next) / 20) - trustedForMs;
-  return left > 0 ? { act: 'wait', ms: left } : { act: 'promote', keyring: kept };
+  const settled = now - trustedForMs + Math.min(SETTLING_MS, lifeOf(kept.next) / 20);
+  return waitUntil(Math.max(at(2), settled), now) ?? { act: 'promote', keyring: kept };
+}
+
+function waitUntil(time: number, now: number): Step | undefined {
+  return time > now ? { act: 'wait', ms: time - now } : undefined;
 }
 
 function lifeOf(pair: CertifiedKey): number {
