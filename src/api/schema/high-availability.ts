@@ -39,7 +39,7 @@ export const highAvailabilitySchema = object('How servers are spread over the cl
     ['soft', 'hard'],
   ),
   topologySpreadConstraints: list(
-    'How servers are spread over zones or other parts of the cluster; passed on to the pods.',
+    'How servers are spread over zones or other parts of the cluster; passed on to the pods. One without a labelSelector counts the servers of this Memcached.',
     embedded<TopologySpreadConstraint>('TopologySpreadConstraint', 'How servers are spread over one kind of part.'),
     ['topologyKey', 'whenUnsatisfiable'],
   ),
