@@ -16,6 +16,7 @@ const MEMCACHEDS = 'memcacheds.memcached.c5c3.io';
 const CRD = `customresourcedefinition/${MEMCACHEDS}`;
 const PATIENCE_MS = 120_000;
 const MOST_LINES = 20;
+const SAY_EVERY_MS = 5000;
 /** Whatever a Memcached can own, and what follows from that. */
 const OWNED = 'deployments,services,endpointslices,poddisruptionbudgets,networkpolicies,horizontalpodautoscalers,pods';
 /** Webhooks that nobody answers would refuse every change, also those of the garbage collector. */
@@ -69,17 +70,17 @@ async function untilGone(
   name: string,
   what: readonly string[],
 ): Promise<void> {
-  let count = 0;
-  let deadline = 0;
+  let [count, deadline, saying] = [0, 0, 0];
   for (;;) {
     const left = (await target.kubectl(['get', ...what, '--all-namespaces', '-o', 'name'])).trim();
     if (left === '') return;
     const { length } = left.split('\n');
-    if (length !== count) {
-      say(`  ${length} ${name} are still there`);
-      deadline = performance.now() + PATIENCE_MS;
-    }
+    if (length !== count) deadline = performance.now() + PATIENCE_MS;
     count = length;
+    if (performance.now() >= saying) {
+      say(`  ${length} ${name} are still there`);
+      saying = performance.now() + SAY_EVERY_MS;
+    }
     if (performance.now() > deadline) {
       throw new Problem(
         `These ${name} do not go:\n${left}`,

@@ -98,10 +98,6 @@ class Mount {
   }
 }
 
-function newMount(place: string): Mount {
-  return new Mount(place);
-}
-
 function issued(host: string): { authority: CertifiedKey; pair: CertifiedKey } {
   const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
   const authority = createCertificate({ subject: 'somebody else', ...validity, isAuthority: true });
@@ -112,7 +108,7 @@ test('a mounted certificate is served, and a new one as soon as it is there', as
   const place = await mkdtemp(path.join(tmpdir(), 'mounted-'));
   onTestFinished(() => rm(place, { recursive: true }));
   const { host } = addresses(cluster.instance);
-  const mount = newMount(place);
+  const mount = new Mount(place);
   const port = await freePort();
   const flags = [
     '--enable-webhooks',
@@ -122,8 +118,8 @@ test('a mounted certificate is served, and a new one as soon as it is there', as
     mount.directory,
   ];
 
-  const lost = await Operator.launch(kubeconfig, flags);
-  await expect(lost.stop()).rejects.toThrow(`--webhook-cert-dir: ${mount.directory}/tls.crt cannot be read`);
+  const complaint = `--webhook-cert-dir: ${mount.directory}/tls.crt cannot be read`;
+  await expect(Operator.start(kubeconfig, signal, flags)).rejects.toThrow(complaint);
 
   const trust = async ({ authority }: ReturnType<typeof issued>) => {
     for (const registration of registrations) {
