@@ -8,7 +8,7 @@ import { memcachedKind } from '../../src/api/index.ts';
 import type { Memcached } from '../../src/api/memcached.ts';
 import { children } from '../../src/children/index.ts';
 import { serviceKind } from '../../src/children/service.ts';
-import { serviceMonitorKind, serviceMonitorKind } from '../../src/children/service-monitor.ts';
+import { serviceMonitorKind } from '../../src/children/service-monitor.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { webhookPermissions } from '../../src/webhooks/permissions.ts';
 import { type AuditEntry, requestsSince, summary } from '../support/audit.ts';
@@ -17,7 +17,6 @@ import {
   change,
   conditions,
   createReady,
-  find,
   getMemcached,
   isReady,
   memcached,
@@ -28,7 +27,7 @@ import {
 } from '../support/memcacheds.ts';
 import { newAccount, scrape } from '../support/metrics.ts';
 import { OPERATOR_USER } from '../support/operator.ts';
-import { installServiceMonitors, SERVICE_MONITOR_CRD } from '../support/service-monitors.ts';
+import { installServiceMonitors } from '../support/service-monitors.ts';
 
 const CLUSTER = { name: 'test-rbac', form: 'fake', fakeNodes: 2, audit: true } as const;
 const at = stage(CLUSTER);
@@ -81,67 +80,7 @@ function usedBy(requests: readonly AuditEntry[]): Set<string> {
   return new Set(used);
 }
 
-/** A Secret that a Memcached names is read. */
-async function readSecret(signal: AbortSignal): Promise<void> {
-  const tls = { enabled: true, certificateSecretRef: { name: 'nowhere' } };
-  await at.client.create(memcachedKind, memcached('secretive', { security: { tls } }));
-  const isMissing = (seen: Memcached) => conditions(seen)['Degraded'] === 'True/SecretNotFound';
-  await until(at, 'a missing Secret is told', () => getMemcached(at, 'secretive'), isMissing, signal);
-}
-
-/** Without a webhook, the number of servers is written into the spec when nothing else decides it any more. */
-async function stopScaling(signal: AbortSignal): Promise<void> {
-  await createReady(at, memcached('scaling', EVERYTHING), signal);
-  await change(at, 'scaling', { spec: { autoscaling: null } });
-  await until(
-    at,
-    'it is written',
-    () => getMemcached(at, 'scaling'),
-    ({ spec }) => spec.replicas === 1,
-    signal,
-  );
-}
-
-/** While the kind leaves, what was removed with it may not be made anew: then the operator looks whether it is leaving. */
-async function removeKind(signal: AbortSignal): Promise<void> {
-  const look = async () => {
-    await installServiceMonitors(at.cluster, signal);
-    const made = () => find(at, serviceMonitorKind, 'scaling');
-    await until(at, 'it is made', made, Boolean, signal);
-    await at.cluster.kubectl(['delete', 'crd', SERVICE_MONITOR_CRD, '--timeout=120s'], { signal });
-    return usedBy(await requestsSince(at.cluster, 0));
-  };
-  const isUsed = (used: Set<string>) => used.has('get apiextensions.k8s.io/customresourcedefinitions');
-  await until(at, 'it looks whether the kind leaves', look, isUsed, signal);
-  await installServiceMonitors(at.cluster, signal);
-}
-
 const isInConflict = (seen: Memcached) => conditions(seen)['Degraded'] === 'True/ResourceConflict';
-
-/** What a Memcached names is read. */
-async function readSecrets(signal: AbortSignal): Promise<void> {
-  const { certificate: crt, key } = certificate();
-  await putSecret(at, 'encrypted', { 'tls.crt': crt, 'tls.key': key });
-  const tls = { enabled: true, certificateSecretRef: { name: 'encrypted' } };
-  await createReady(at, memcached('encrypted', { security: { tls } }), signal);
-}
-
-/** A definition that is on its way out takes no more objects; whoever wants to make one has to look why. */
-async function loseServiceMonitors(signal: AbortSignal): Promise<void> {
-  const hold = (finalizers: readonly string[] | null) =>
-    at.client.patch(serviceMonitorKind, 'disowned-services', NAMESPACE, {
-      type: 'merge',
-      body: { metadata: { finalizers } },
-    });
-  await hold(['example.com/held']);
-  await at.cluster.kubectl(['delete', 'crd', SERVICE_MONITOR_CRD, '--wait=false']);
-  const used = async () => usedBy(await requestsSince(at.cluster, 0));
-  const looked = 'get apiextensions.k8s.io/customresourcedefinitions';
-  await until(at, 'it looks why', used, (permissions) => permissions.has(looked), signal);
-  await hold(null);
-  await at.cluster.kubectl(['wait', '--for=delete', `crd/${SERVICE_MONITOR_CRD}`, '--timeout=60s']);
-  await installServiceMonitors(at.cluster, signal);
-}
 
 test('nothing is refused, and everything granted is used', async ({ signal }) => {
   await createReady(at, memcached('allowed', { replicas: 2 }), signal);
@@ -163,7 +102,6 @@ test('nothing is refused, and everything granted is used', async ({ signal }) =>
   await change(at, 'disowned-services', { spec: { autoscaling: { enabled: false } } });
   await until(at, 'it has replicas', () => getMemcached(at, 'disowned-services'), isReady, signal);
   await readSecrets(signal);
-  await loseServiceMonitors(signal);
   await at.client.create(serviceKind, {
     apiVersion: 'v1',
     kind: 'Service',
@@ -172,8 +110,6 @@ test('nothing is refused, and everything granted is used', async ({ signal }) =>
   } as KubernetesObject);
   await at.client.create(memcachedKind, memcached('taken'));
   await until(at, 'a conflict is told', () => getMemcached(at, 'taken'), isInConflict, signal);
-  await readSecret(signal);
-  await stopScaling(signal);
   const token = await newAccount(at.cluster, 'prometheus');
   expect((await scrape(at.operator.metricsPort, { token })).status).toBe(403); // it has asked, which is the point
 
@@ -181,7 +117,7 @@ test('nothing is refused, and everything granted is used', async ({ signal }) =>
   console.log(summary(requests));
   expect(new Set(requests.map(({ user }) => user.username))).toEqual(new Set([OPERATOR_USER]));
   expect(summary(requests.filter(({ responseStatus }) => responseStatus?.code === 403))).toBe('nothing');
-  await removeKind(signal);
+  await loseServiceMonitors(signal); // which refuses to take more
 
   // Without streaming lists it has to ask for plain ones. (An API server that has just started refuses what it will soon allow.)
   await startCluster({ ...CLUSTER, apiserverArgs: ['--feature-gates=WatchList=false'] });
