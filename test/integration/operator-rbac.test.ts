@@ -27,7 +27,8 @@ import {
 } from '../support/memcacheds.ts';
 import { newAccount, scrape } from '../support/metrics.ts';
 import { OPERATOR_USER } from '../support/operator.ts';
-import { installServiceMonitors } from '../support/service-monitors.ts';
+import { certificate, putSecret } from '../support/secrets.ts';
+import { installServiceMonitors, SERVICE_MONITOR_CRD } from '../support/service-monitors.ts';
 
 const CLUSTER = { name: 'test-rbac', form: 'fake', fakeNodes: 2, audit: true } as const;
 const at = stage(CLUSTER);
@@ -81,6 +82,31 @@ function usedBy(requests: readonly AuditEntry[]): Set<string> {
 }
 
 const isInConflict = (seen: Memcached) => conditions(seen)['Degraded'] === 'True/ResourceConflict';
+
+/** What a Memcached names is read. */
+async function readSecrets(signal: AbortSignal): Promise<void> {
+  const { certificate: crt, key } = certificate();
+  await putSecret(at, 'encrypted', { 'tls.crt': crt, 'tls.key': key });
+  const tls = { enabled: true, certificateSecretRef: { name: 'encrypted' } };
+  await createReady(at, memcached('encrypted', { security: { tls } }), signal);
+}
+
+/** A definition that is on its way out takes no more objects; whoever wants to make one has to look why. */
+async function loseServiceMonitors(signal: AbortSignal): Promise<void> {
+  const hold = (finalizers: readonly string[] | null) =>
+    at.client.patch(serviceMonitorKind, 'disowned-services', NAMESPACE, {
+      type: 'merge',
+      body: { metadata: { finalizers } },
+    });
+  await hold(['example.com/held']);
+  await at.cluster.kubectl(['delete', 'crd', SERVICE_MONITOR_CRD, '--wait=false']);
+  const used = async () => usedBy(await requestsSince(at.cluster, 0));
+  const looked = 'get apiextensions.k8s.io/customresourcedefinitions';
+  await until(at, 'it looks why', used, (permissions) => permissions.has(looked), signal);
+  await hold(null);
+  await at.cluster.kubectl(['wait', '--for=delete', `crd/${SERVICE_MONITOR_CRD}`, '--timeout=60s']);
+  await installServiceMonitors(at.cluster, signal);
+}
 
 test('nothing is refused, and everything granted is used', async ({ signal }) => {
   await createReady(at, memcached('allowed', { replicas: 2 }), signal);
