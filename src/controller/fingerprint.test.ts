@@ -93,3 +93,22 @@ test('set to nothing is not the same as not set', () => {
   };
   expect(wantedFingerprint(isFalse)).not.toBe(wantedFingerprint(wanted));
 });
+
+test.each([
+  ['averageValue', { metrics: [{ pods: { target: { averageValue: '1.5Gi' } } }] }, '1536Mi', '1.5Gi'],
+  ['value of a target', { metrics: [{ object: { target: { value: '0.5' } } }] }, '500m', '0.5'],
+  ['tolerance', { behavior: { scaleUp: { tolerance: '0.05' } } }, '50m', '0.05'],
+])('the %s of an autoscaler is a quantity', (_, spec, other, given) => {
+  const print = (text: string) => {
+    const object = JSON.parse(JSON.stringify(spec).replace(given, text)) as object;
+    return wantedFingerprint({ ...wanted, spec: object } as KubernetesObject);
+  };
+  expect(print(other)).toBe(print(given));
+  expect(print('7')).not.toBe(print(given));
+});
+
+test('other values are words', () => {
+  const tolerating = (value: string) =>
+    wantedFingerprint({ ...wanted, spec: { tolerations: [{ key: 'a', value }] } } as KubernetesObject);
+  expect(tolerating('0.5')).not.toBe(tolerating('500m'));
+});
