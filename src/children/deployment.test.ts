@@ -104,7 +104,7 @@ test('where no two servers may share a node, one has to go before another comes'
 
 test('a cache that scales itself leaves its replicas to the autoscaler', () => {
   const autoscaling = { enabled: true, maxReplicas: 5 };
-  expect(built({ autoscaling }).spec).not.toHaveProperty('replicas');
+  expect(built({ autoscaling, replicas: 3 }).spec).not.toHaveProperty('replicas');
 });
 
 test('graceful shutdown can be switched off and set', () => {
