@@ -41,21 +41,25 @@ async function main(): Promise<void> {
   const access = await findAccess({ ...config, env: process.env, home: homedir() });
   const registry = new Registry(log);
   const userAgent = `memcached-operator/${VERSION}`;
-  const onRequest = requestMetrics(registry);
-  const client = createClient({ access, userAgent, onRequest });
-  const leaseClient = createClient({ access, userAgent, onRequest, limits: RENEWAL_LIMITS }); // its own: renewals do not queue
+  const shared = { access, userAgent, onRequest: requestMetrics(registry) };
+  const client = createClient(shared);
+  const leaseClient = createClient({ ...shared, limits: RENEWAL_LIMITS }); // its own connection: renewals do not queue
   const elector = electorOf(config, access, leaseClient, log);
+  const writer = elector ? createClient({ ...shared, maySend: () => elector.isLeading }) : client;
   try {
-    await run({ config, access, client, elector, registry, log, signal: stopSignal(log) });
+    await run({ config, access, client, writer, elector, registry, log, signal: stopSignal(log) });
   } finally {
-    await Promise.all([client.close(), leaseClient.close()]);
+    await Promise.all([client, leaseClient, writer].map((one) => one.close()));
   }
 }
 
 interface Parts {
   readonly config: Config;
   readonly access: Access;
+  /** For all that goes on whoever leads. */
   readonly client: Client;
+  /** For what only the leader may do. */
+  readonly writer: Client;
   readonly elector: LeaderElector | undefined;
   readonly registry: Registry;
   readonly log: Log;
@@ -63,7 +67,7 @@ interface Parts {
 }
 
 /** Starts everything in its order, and when the signal is given, stops it the other way round. */
-async function run({ config, access, client, elector, registry, log, signal }: Parts): Promise<void> {
+async function run({ config, access, client, writer, elector, registry, log, signal }: Parts): Promise<void> {
   const worlds = worldsOf(config, client, log);
   const informers = [...worlds.values()].flatMap((world) => world.informers);
   // Health first: whatever else takes its time, the kubelet gets an answer.
@@ -99,7 +103,6 @@ async function run({ config, access, client, elector, registry, log, signal }: P
     log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
 
   // Workers last: they alone write. When they are done, the Lease may go; it is the first to, for others wait for it.
-  const writer = elector ? client.guarded(() => elector.isLeading) : client;
   await work({ config, access, client: writer, log, signal, worlds, measured });
   await elector?.release();
   await Promise.all([...watching, admitting]);
@@ -148,7 +151,7 @@ function defaultsOf({ defaultImage, defaultExporterImage }: Config): DefaultOpti
 }
 
 /** Serves webhooks where they are wanted: in a pod unless they are switched off, elsewhere if they are switched on. */
-async function startAdmission({ config, access, client, log, signal }: Omit<Parts, 'elector' | 'registry'>) {
+async function startAdmission({ config, access, client, log, signal }: Omit<Parts, 'writer' | 'elector' | 'registry'>) {
   const { enabled, address, localHost } = config.webhooks;
   if (!(enabled ?? (access.inCluster || localHost !== undefined))) return undefined;
   const origin = await certificateOrigin(config, access);

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { type Credential, refreshedCredentials } from '../../src/runtime/client/credentials.ts';
-import { ApiError, type ConnectionLost, WriteRefused } from '../../src/runtime/client/errors.ts';
+import { ApiError, ConnectionLost, SendRefused } from '../../src/runtime/client/errors.ts';
 import type { RequestInfo } from '../../src/runtime/client/options.ts';
 import {
   begunWatch,
@@ -57,27 +57,21 @@ test.for([
   expect(told.map(({ code }) => code)).toEqual([status, status, 200]);
 });
 
-test('a guarded client sends a write only if it may in that very moment, on each attempt', async () => {
-  let mayWrite = true;
-  const server = await faultyServer({
-    onRequest: ({ answer }) => {
-      mayWrite = false;
-      answer(429, 'busy', { 'retry-after': '0' }); // so that it is tried again
-    },
-  });
-  const client = clientOf(server);
-  const guarded = client.guarded(() => mayWrite);
-  expect(await failure(write(guarded))).toBeInstanceOf(WriteRefused);
-  expect(server.requests).toBe(1);
-  expect(await failure(write(guarded))).toMatchObject({
-    message: 'nothing may be written any more: create /api/v1/namespaces/default/configmaps was not sent',
+test('what may be sent is asked on each attempt', async () => {
+  let maySend = true;
+  const server = await faultyServer({ onRequest: ({ answer }) => answer(429, 'busy', { 'retry-after': '0' }) });
+  const onRequest = () => {
+    maySend = false;
+  };
+  const client = clientOf(server, { maySend: () => maySend, onRequest });
+  expect(await failure(write(client))).toBeInstanceOf(SendRefused);
+  expect(await failure(write(client))).toMatchObject({
+    message: 'nothing may be sent any more: create /api/v1/namespaces/default/configmaps was not',
   });
   expect(server.requests).toBe(1);
-  expect(await failure(read(guarded))).toMatchObject({ status: 429 });
-  expect(await failure(write(client))).toMatchObject({ status: 429 }); // that one is not guarded
 });
 
-test('a guarded client asks its guard when it has a connection, not before', async () => {
+test('what may be sent is asked when all else is ready, not before', async () => {
   const { promise: isConnecting, resolve: connecting } = Promise.withResolvers<void>();
   const { promise: hasToken, resolve: giveToken } = Promise.withResolvers<Credential>();
   const server = await faultyServer({ onRequest: ({ answer }) => answer(200, configMap('a')) });
@@ -91,13 +85,36 @@ test('a guarded client asks its guard when it has a connection, not before', asy
       reject: () => undefined,
     },
   };
-  let mayWrite = true;
-  const written = failure(write(clientOf(server, { access }).guarded(() => mayWrite)));
+  let maySend = true;
+  const written = failure(write(clientOf(server, { access, maySend: () => maySend })));
   await isConnecting;
-  mayWrite = false;
+  maySend = false;
   giveToken({ token: 'secret' });
-  expect(await written).toBeInstanceOf(WriteRefused);
+  expect(await written).toBeInstanceOf(SendRefused);
   expect(server.requests).toBe(0);
+});
+
+test('what was handed to HTTP/2 in time, but has not left yet, is held back too', async () => {
+  let maySend = true;
+  const server = await faultyServer({ onRequest: ({ answer }) => answer(200, configMap('a')) });
+  const asked: string[] = [];
+  const client = clientOf(server, {
+    maySend: () => {
+      asked.push(new Error('asked').stack?.includes('GuardedSocket') ? 'connection' : 'request');
+      return maySend;
+    },
+  });
+  await write(client);
+  asked.length = 0;
+  const written = failure(write(client));
+  while (!asked.includes('request')) await Promise.resolve(); // and no further: the event loop has not come round
+  expect(asked).toEqual(['request']);
+  maySend = false; // as if it had been stopped here for a minute
+  expect(await written).toBeInstanceOf(ConnectionLost);
+  expect(asked).toContain('connection');
+  maySend = true;
+  await write(client); // on a new connection
+  expect([server.requests, server.connections]).toEqual([2, 2]);
 });
 
 test.for([

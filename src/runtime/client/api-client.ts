@@ -13,12 +13,8 @@ const PATCH_TYPES = { merge: 'application/merge-patch+json', json: 'application/
 const APPLY_TYPE = 'application/apply-patch+yaml';
 
 export function createClient(options: ClientOptions): Client {
-  return clientOn(new Transport(options), () => true);
-}
-
-function clientOn(transport: Transport, mayWrite: () => boolean): Client {
-  const send = (call: Call) => transport.ask(call.method === 'GET' ? call : { ...call, maySend: mayWrite });
-  const ask = async <T>(call: Call): Promise<T> => parsed(await send(call)) as T;
+  const transport = new Transport(options);
+  const ask = async <T>(call: Call): Promise<T> => parsed(await transport.ask(call)) as T;
 
   return {
     get: async (kind, name, namespace, { signal, metadataOnly } = {}) =>
@@ -81,7 +77,7 @@ function clientOn(transport: Transport, mayWrite: () => boolean): Client {
       }),
 
     delete: async (kind, name, namespace, { uid, resourceVersion, propagationPolicy, signal } = {}) => {
-      await send({
+      await transport.ask({
         verb: 'delete',
         method: 'DELETE',
         path: pathOf(kind, { namespace, name }),
@@ -114,9 +110,7 @@ function clientOn(transport: Transport, mayWrite: () => boolean): Client {
       }
     },
 
-    raw: (path, { accept, signal } = {}) => send({ verb: 'raw', method: 'GET', path, accept, signal }),
-
-    guarded: (allowed) => clientOn(transport, allowed),
+    raw: (path, { accept, signal } = {}) => transport.ask({ verb: 'raw', method: 'GET', path, accept, signal }),
 
     close: () => transport.close(),
   };

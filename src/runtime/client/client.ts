@@ -85,8 +85,6 @@ export interface Client {
   watch(kind: Kind, options: WatchOptions): AsyncGenerator<WatchEvent, void>;
   /** The text behind any path, such as /version. */
   raw(path: string, options?: RawOptions): Promise<string>;
-  /** The same client, but it sends a write only if that is allowed at the very moment of sending, and rejects with WriteRefused otherwise. */
-  guarded(mayWrite: () => boolean): Client;
   /** Breaks off what is still open, and closes all connections. */
   close(): Promise<void>;
 }

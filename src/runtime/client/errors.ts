@@ -47,12 +47,12 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** The request was not sent, because its client may write no more. */
-export class WriteRefused extends Error {
-  override readonly name = 'WriteRefused';
+/** The request was not sent, because its client may send nothing any more. */
+export class SendRefused extends Error {
+  override readonly name = 'SendRefused';
 
-  constructor(request: string) {
-    super(`nothing may be written any more: ${request} was not sent`);
+  constructor(what: string) {
+    super(`nothing may be sent any more: ${what} was not`);
   }
 }
 

@@ -42,6 +42,11 @@ export interface ClientOptions {
   /** Such as memcached-operator/1.0.0. */
   readonly userAgent: string;
   readonly limits?: Partial<Limits>;
+  /**
+   * Asked in the moment of sending, which may be long after the call: there are queues, connections to be made and second attempts.
+   * What may not be sent is not, and the call rejects.
+   */
+  readonly maySend?: () => boolean;
   /** Told of each attempt, not of each call. */
   readonly onRequest?: (info: RequestInfo) => void;
   readonly onConnection?: (info: ConnectionInfo) => void;

@@ -6,6 +6,7 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { ConnectionLost } from './errors.ts';
 import { type PingOptions, watchPeer } from './liveness.ts';
@@ -23,6 +24,9 @@ export interface SessionOptions extends PingOptions {
   readonly maxStreams: number;
 }
 
+/** A TLS socket, or something that stands before one. */
+type Connection = Duplex & Pick<TLSSocket, 'bytesRead' | 'bytesWritten'>;
+
 export interface SessionEvents {
   /** A stream has ended, or the server has changed its mind about how many there may be. */
   onRoom(): void;
@@ -36,7 +40,7 @@ export class Session {
   /** Settles when nothing is left of the session. */
   readonly closed: Promise<void>;
   readonly #session: ClientHttp2Session;
-  readonly #socket: TLSSocket;
+  readonly #socket: Connection;
   readonly #options: SessionOptions;
   readonly #events: SessionEvents;
   #streams = 0;
@@ -46,7 +50,7 @@ export class Session {
   #loss: ConnectionLost | undefined;
   #lastProcessed = Number.POSITIVE_INFINITY;
 
-  constructor(socket: TLSSocket, options: SessionOptions, events: SessionEvents) {
+  constructor(socket: Connection, options: SessionOptions, events: SessionEvents) {
     this.certificate = options.certificate;
     this.#options = options;
     this.#socket = socket;

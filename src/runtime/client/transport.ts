@@ -1,8 +1,9 @@
 /** Carries requests to the API server and answers back: credentials, connections, time limits and second attempts. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectSocket } from './connection.ts';
-import { ApiError, apiErrorFrom, retryAfterFrom, WriteRefused } from './errors.ts';
+import { ApiError, apiErrorFrom, retryAfterFrom, SendRefused } from './errors.ts';
 import { type Answer, send, textOf } from './exchange.ts';
+import { GuardedSocket } from './guarded-socket.ts';
 import { type ClientOptions, type ConnectionInfo, defaultLimits, type Limits } from './options.ts';
 import { type History, pauseAfter } from './retries.ts';
 import { Session, type SessionEvents } from './session.ts';
@@ -18,8 +19,6 @@ export interface Call {
   readonly accept?: string | undefined;
   readonly contentType?: string | undefined;
   readonly body?: string | undefined;
-  /** Asked when it is about to be sent, which may be long after the call: there are queues, and second attempts. */
-  readonly maySend?: () => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -90,14 +89,15 @@ export class Transport {
 
   /** The answer, if it is a good one. */
   async #attempt(pool: SessionPool, call: Call, signal: AbortSignal): Promise<Answer> {
-    const { credentials, headers } = this.#options.access;
+    const { maySend, access } = this.#options;
+    const { credentials, headers } = access;
     const credential = await orAborted(credentials.current(), signal);
     const question = { headers: { ...headers, ...this.#headersOf(call, credential.token) }, body: call.body };
     const begin = performance.now();
     let code = 0;
     try {
       const answer = await pool.open(credential, signal, async (session) => {
-        if (call.maySend?.() === false) throw new WriteRefused(`${call.verb} ${call.path}`);
+        if (maySend?.() === false) throw new SendRefused(`${call.verb} ${call.path}`);
         return send(session, question, signal);
       });
       code = answer.status;
@@ -125,7 +125,7 @@ export class Transport {
   }
 
   #pool(purpose: ConnectionInfo['purpose'], maxSessions: number): SessionPool {
-    const { access, onConnection } = this.#options;
+    const { access, maySend, onConnection } = this.#options;
     const { connectTimeoutMs: timeoutMs, streamsPerSession: maxStreams, ...pings } = this.#limits;
     return new SessionPool({
       maxSessions,
@@ -141,7 +141,8 @@ export class Transport {
           },
         };
         onConnection?.({ purpose, state: 'open' });
-        return new Session(socket, { server: access.server, certificate, maxStreams, ...pings }, told);
+        const guarded = maySend ? new GuardedSocket(socket, maySend) : socket;
+        return new Session(guarded, { server: access.server, certificate, maxStreams, ...pings }, told);
       },
     });
   }

@@ -65,7 +65,7 @@ export class LeaderElector {
         this.#renewing = this.#keepRenewing();
         return;
       }
-      await this.#restSince(begun, signal);
+      await this.#restSince(begun, signal, this.#lock.freeInMs);
     }
   }
 
@@ -93,9 +93,9 @@ export class LeaderElector {
     if (wasLeading && (await this.#take(limit))) return;
     await this.#lock.look(limit);
     if (this.#ended.signal.aborted) return;
-    const { isOurs, isFree, holder } = this.#lock;
+    const { isOurs, freeInMs, holder } = this.#lock;
     if (wasLeading && !isOurs) this.#lose({ leader: holder });
-    else if (isOurs || isFree)
+    else if (isOurs || freeInMs === 0)
       await this.#take(limit); // ours already: it was only the answer that got lost
     else this.#standBy(holder);
   }
@@ -127,10 +127,12 @@ export class LeaderElector {
     }
   }
 
-  async #restSince(begun: number, signal: AbortSignal): Promise<void> {
+  /** Until the next try is due, or until the Lease is free, if that can be foreseen. */
+  async #restSince(begun: number, signal: AbortSignal, freeInMs = 0): Promise<void> {
     const { random = Math.random } = this.#options;
     const wholeMs = RETRY_MS * (1 + JITTER * (2 * random() - 1));
-    await new Rest(this.#clock).take(Math.max(0, begun + wholeMs - this.#clock.now()), signal);
+    const ms = Math.max(0, begun + wholeMs - this.#clock.now());
+    await new Rest(this.#clock).take(freeInMs > 0 ? Math.min(ms, Math.ceil(freeInMs)) : ms, signal);
   }
 
   #standBy(leader: string): void {

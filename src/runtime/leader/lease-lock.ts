@@ -35,9 +35,10 @@ export class LeaseLock {
     return this.holder === this.#options.identity;
   }
 
-  /** Whether it may be taken: it is nobody's, or its holder was not heard of for as long as he wanted to be waited for. */
-  get isFree(): boolean {
-    return !this.#lease || this.holder === '' || this.#options.clock.now() - this.#since >= durationMs(this.#lease);
+  /** When it may be taken: now, if it is nobody's; else when its holder was not heard of for as long as he wants to be waited for. */
+  get freeInMs(): number {
+    if (!this.#lease || this.holder === '') return 0;
+    return Math.max(0, this.#since + durationMs(this.#lease) - this.#options.clock.now());
   }
 
   async look(signal: AbortSignal): Promise<void> {
