@@ -28,7 +28,7 @@ export interface Reconciler extends Planner {
 export async function reconcile(key: string, by: Reconciler, { signal }: ReconcileContext): Promise<Result | void> {
   const memcached = by.world.memcached(key);
   if (!memcached || memcached.metadata.deletionTimestamp) return; // garbage collection removes the children
-  if (await isSettled(key, memcached, by, signal)) return { requeueAfterMs: ECHO_MS };
+  if (await settleReplicas(key, memcached, by, signal)) return { requeueAfterMs: ECHO_MS };
 
   const plan = await planFor(key, memcached, by, signal);
   const outcomes = isPaused(memcached) ? [] : await applyAll(key, plan.steps, memcached, by, signal);
@@ -48,8 +48,13 @@ export async function reconcile(key: string, by: Reconciler, { signal }: Reconci
   return nextLook(status, outcomes, plan, by.now());
 }
 
-/** Whether the replicas in the spec had to be settled first: then there is a new spec to carry out. */
-async function isSettled(key: string, memcached: Memcached, by: Reconciler, signal: AbortSignal): Promise<boolean> {
+/** Says whether that was needed: then there is a new spec to carry out. */
+async function settleReplicas(
+  key: string,
+  memcached: Memcached,
+  by: Reconciler,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { uid } = memcached.metadata;
   const [deployment, autoscaler] = [deploymentKind, autoscalerKind].map((kind) => by.world.child(kind, key));
   const ours = deployment?.ownerUid === uid ? deployment?.deployment : undefined;

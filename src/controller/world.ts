@@ -55,6 +55,10 @@ export class World {
     this.secrets = new Secrets(scope);
     this.#newestMemcacheds = new RecentWrites(this.memcacheds);
     this.#newestChildren = new Map([...this.children].map(([kind, informer]) => [kind, new RecentWrites(informer)]));
+    this.memcacheds.onChange((change) => {
+      for (const key of change.old ? secretKeys(change.old) : [])
+        if (this.namingSecret(key).length === 0) this.secrets.forget(key);
+    });
     for (const informer of this.children.values()) {
       informer.onChange((change) => {
         if (change.old && !change.new) this.#rewrites.delete(change.old.metadata.uid);

@@ -2,10 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { annotation, type Memcached, type MemcachedSpec, memcachedKind, withDefaults } from '../../src/api/index.ts';
+import { autoscalerKind } from '../../src/children/autoscaler.ts';
 import { disruptionBudgetKind } from '../../src/children/disruption-budget.ts';
 import { children, deploymentKind } from '../../src/children/index.ts';
 import { networkPolicyKind } from '../../src/children/network-policy.ts';
 import { serviceKind } from '../../src/children/service.ts';
+import type { Deployment } from '../../src/kubernetes/deployment.ts';
 import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
 import {
   change,
@@ -26,6 +28,7 @@ import {
   until,
 } from '../support/memcacheds.ts';
 import { installServiceMonitors } from '../support/service-monitors.ts';
+import { Versions } from '../support/versions.ts';
 
 const at = stage({ name: 'test-obstacles', form: 'fake', fakeNodes: 3 });
 
@@ -153,6 +156,25 @@ describe('an admission policy', () => {
     const { ms } = await until(at, 'it recovers', look, isReady, signal);
     console.log(`ready ${Math.round(ms)} ms after the policy went`);
     expect(await find(at, kind, 'clings')).toBeUndefined();
+  });
+
+  test('that keeps an autoscaler: nobody quarrels with it', async ({ signal }) => {
+    const { resources = {} } = EVERYTHING;
+    const autoscaling = { enabled: true, minReplicas: 3, maxReplicas: 9 };
+    await createReady(at, memcached('quarrel', { resources, autoscaling }), signal);
+    const count = ({ spec }: Deployment) => spec.replicas;
+    const seen = await Versions.begin(at, deploymentKind, 'quarrel', count, signal);
+    const tryIt = () => at.cluster.kubectl(['delete', 'hpa', 'quarrel', '--dry-run=server']);
+    await enforce(policy('quarrel', autoscalerKind, ['DELETE']), tryIt, signal);
+    await change(at, 'quarrel', { spec: { autoscaling: null, replicas: 2, service: { annotations: { a: 'b' } } } });
+    const look = () => getMemcached(at, 'quarrel');
+    const { value } = await until(at, 'it is told', look, isDegraded('ApplyFailed'), signal);
+    expect(message(value, 'Degraded')).toContain('horizontalpodautoscalers are not welcome');
+    expect((await getService(at, 'quarrel')).metadata.annotations).toMatchObject({ a: 'b' });
+    expect(await seen.changes(signal)).toEqual([3]);
+    await lift('quarrel');
+    await until(at, 'it recovers', look, isReady, signal);
+    expect(await seen.changes(signal)).toEqual([3, 2]);
   });
 
   test('two at once are both told', async ({ signal }) => {

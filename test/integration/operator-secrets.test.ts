@@ -29,6 +29,7 @@ import {
   stage,
   until,
 } from '../support/memcacheds.ts';
+import { letRead, newAccount, scrape } from '../support/metrics.ts';
 import { Operator } from '../support/operator.ts';
 import { certificate, putSecret, random, secretPieces } from '../support/secrets.ts';
 import { Versions } from '../support/versions.ts';
@@ -321,10 +322,16 @@ test('Secrets that nobody names are not read', async ({ signal }) => {
   expect(reads.filter((called) => called.includes('/secrets/foreign-'))).toEqual([]);
 });
 
-test('not a byte of a Secret is in any log, event or status, or anywhere but in the Secret', async () => {
+test('not a byte of a Secret is in any log, event, status or metric, or anywhere but in the Secret', async ({
+  signal,
+}) => {
   const kinds = [memcachedKind, deploymentKind, serviceKind, eventKind];
   const lists = await Promise.all(kinds.map((kind) => at.client.list<KubernetesObject>(kind)));
-  const said = JSON.stringify([logs, lists]);
+  const token = await newAccount(at.cluster, 'prometheus');
+  await letRead(at.cluster, 'prometheus');
+  const read = () => scrape(at.operator.metricsPort, { token });
+  const { value: metrics } = await until(at, 'metrics are read', read, ({ status }) => status === 200, signal);
+  const said = JSON.stringify([logs, lists, metrics.text]);
   const pieces = secretPieces();
   console.log(`${pieces.length} pieces of Secrets, looked for in ${said.length} characters`);
   expect(pieces.length).toBeGreaterThan(200);

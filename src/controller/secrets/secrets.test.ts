@@ -72,11 +72,27 @@ test('however many ask, each version is read once', async () => {
   expect(second[0]?.passwords.hash).not.toBe(first[0]?.passwords.hash);
 });
 
-test('a Secret that is not there, until it is', async () => {
+test('a Secret that is not there is asked for once, until it is', async () => {
   const { state, secrets } = await server(undefined);
   expect(await secrets.facts(KEY, signal)).toBeUndefined();
-  state.present = passwords('a:b', '1'); // and the watch is late
+  expect(await secrets.facts(KEY, signal)).toBeUndefined();
+  expect(state.reads).toBe(1);
+  await state.change(passwords('a:b', '1'));
   expect((await secrets.facts(KEY, signal))?.passwords.form).toBe('password-file');
+});
+
+test('a Secret that the watch has not told of yet is found', async () => {
+  const { state, secrets } = await server(undefined);
+  state.present = passwords('a:b', '1');
+  expect((await secrets.facts(KEY, signal))?.passwords.form).toBe('password-file');
+});
+
+test('what nobody names any more is forgotten', async () => {
+  const { state, secrets } = await server(passwords('a:b', '1'));
+  await secrets.facts(KEY, signal);
+  secrets.forget(KEY);
+  await secrets.facts(KEY, signal);
+  expect(state.reads).toBe(2);
 });
 
 test('a refusal is not a missing Secret, and is forgotten', async () => {

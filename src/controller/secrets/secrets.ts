@@ -15,7 +15,8 @@ export interface SecretsOptions extends Pick<InformerOptions<StoredObject>, 'nam
 export class Secrets {
   readonly informer: Informer<StoredObject>;
   readonly #client: Pick<Client, 'get'>;
-  readonly #known = new Map<string, { readonly version: string; readonly facts: SecretFacts }>();
+  /** What was found last. Without a version there was no such Secret. */
+  readonly #known = new Map<string, { readonly version?: string; readonly facts?: SecretFacts }>();
   /** Reads that are under way, by key and version: whoever else wants to know waits for the same. */
   readonly #reading = new Map<string, Promise<SecretFacts | undefined>>();
 
@@ -23,8 +24,13 @@ export class Secrets {
     this.#client = options.client;
     this.informer = new Informer({ ...options, kind: secretKind, metadataOnly: true, project: identityOf });
     this.informer.onChange((change) => {
-      if (!change.new && change.old) this.#known.delete(keyOf(change.old));
+      if (!change.new && change.old) this.forget(keyOf(change.old));
     });
+  }
+
+  /** It is gone, or nobody wants to know any more. */
+  forget(key: string): void {
+    this.#known.delete(key);
   }
 
   /** What is in the Secret; nothing if there is none. Rejects when the API does not tell. */
@@ -49,8 +55,9 @@ export class Secrets {
       this.#known.set(key, { version: versionOf(secret), facts });
       return facts;
     } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
+      if (!isNotFound(error)) throw error;
+      this.#known.set(key, {}); // until the watch tells of it
+      return undefined;
     }
   }
 }
