@@ -42,6 +42,10 @@ test-integration: $(INSTALLED) ## Tests against a real API server
 test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached
 	@node tools/test-run.ts build e2e
 
+.PHONY: test-soak
+test-soak: $(INSTALLED) ## Changes and faults for MINUTES=10, and whether anything has piled up at the end; not part of make test
+	@SOAK_MINUTES='$(or $(MINUTES),10)' vitest run --project soak
+
 .PHONY: format
 format: $(INSTALLED) ## Format the code and sort its imports
 	@biome check --write

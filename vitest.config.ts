@@ -1,4 +1,4 @@
-/** Three kinds of tests: beside the source, against a real API server, and against real nodes. */
+/** Four kinds of tests: beside the source, against a real API server, against real nodes, and for as long as one likes. */
 import { defineConfig } from 'vitest/config';
 
 /** On a busy machine they take their time; a test that hangs still ends. */
@@ -15,6 +15,7 @@ export default defineConfig({
       { test: { name: 'unit', include: ['{src,devcluster,deploy,tools}/**/*.test.ts'], ...unit } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...real } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real } },
+      { test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...real } },
     ],
   },
 });

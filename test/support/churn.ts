@@ -33,10 +33,12 @@ export class Churn {
   readonly wanted = new Map<string, MemcachedSpec>();
   readonly #at: Pick<Stage, 'client'>;
   readonly #names: readonly string[];
+  readonly #mostReplicas: number;
 
-  /** Of so many Memcacheds, each of which may be there or not. */
-  constructor(at: Pick<Stage, 'client'>, count: number) {
+  /** Of so many Memcacheds, each of which may be there or not. Without nodes, none of them may want replicas. */
+  constructor(at: Pick<Stage, 'client'>, count: number, mostReplicas = 2) {
     this.#at = at;
+    this.#mostReplicas = mostReplicas;
     this.#names = Array.from({ length: count }, (_, index) => `victim-${index}`);
   }
 
@@ -52,8 +54,9 @@ export class Churn {
   }
 
   /** However often it takes: the server may be gone just now. */
-  async act({ number, verb, spec: now }: Deed): Promise<void> {
+  async act({ number, verb, spec: meant }: Deed): Promise<void> {
     const name = this.#names[number % this.#names.length] ?? '';
+    const now = { ...meant, replicas: Math.min(meant.replicas ?? 1, this.#mostReplicas) };
     const exists = this.wanted.has(name);
     const { client } = this.#at;
     if (verb === 'delete' && exists) {
@@ -77,8 +80,7 @@ export class Churn {
   /** Creates those that are not there. */
   async complete(): Promise<void> {
     for (const number of this.#names.keys())
-      if (!this.wanted.has(this.#names[number] ?? ''))
-        await this.act({ number, verb: 'create', spec: { replicas: 1 } });
+      if (!this.wanted.has(this.#names[number] ?? '')) await this.act({ number, verb: 'create', spec: {} });
   }
 
   async unfinished(): Promise<Unfinished> {
@@ -86,7 +88,7 @@ export class Churn {
     const ours = memcacheds.filter((one) => !isUpToDate(one)).map((one) => `${one.metadata.name} has an old status`);
     const theirs = memcacheds.filter((one) => !isReady(one)).map((one) => `${one.metadata.name} is not ready`);
     if (memcacheds.length !== this.wanted.size) theirs.push(`${memcacheds.length} Memcacheds`);
-    for (const child of children) {
+    for (const child of children.filter(({ needsCrd }) => !needsCrd)) {
       const objects = await this.#list<KubernetesObject>(child.kind, MANAGED_SELECTOR);
       const found = new Map(objects.map((one) => [one.metadata.name, one]));
       for (const one of memcacheds) {

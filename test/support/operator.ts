@@ -184,6 +184,7 @@ export class Operator {
   }
 
   #hear(line: string): void {
+    if (line === 'Debugger attached.') return; // Node's own word, when its memory is looked at
     try {
       this.logs.push(JSON.parse(line) as LogLine);
     } catch {

@@ -11,11 +11,12 @@ export interface Pair {
 /** A certificate for 127.0.0.1 that is its own authority. */
 export async function selfSigned(): Promise<Pair> {
   x509.cryptoProvider.set(webcrypto);
+  const id = randomBytes(8).toString('hex');
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: `01${randomBytes(8).toString('hex')}`,
-    name: 'CN=test',
+    serialNumber: `01${id}`,
+    name: `CN=test-${id}`, // of two that vouch for themselves under one name, OpenSSL finds the first only
     notBefore: new Date(Date.now() - 3_600_000),
     notAfter: new Date(Date.now() + 86_400_000),
     keys,

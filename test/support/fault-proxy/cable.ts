@@ -78,10 +78,9 @@ export class Cable {
     for (const line of this.#lines) line.left = bytes;
   }
 
-  async close(): Promise<void> {
-    this.cut();
+  close(): void {
     this.#server.close();
-    await once(this.#server, 'close');
+    this.cut();
   }
 
   #carry(line: Line, from: Socket, to: Socket): void {

@@ -33,7 +33,14 @@ const truncated: Fault = {
   disturb: ({ cable }, random) => cable.truncate(Math.ceil(random() * 4000)),
   everyMs: EVERY_MS,
 };
-const goaway: Fault = { disturb: ({ relay }) => relay.goAway(), everyMs: EVERY_MS };
+/** Connections take no more requests; every other time, what runs on them ends too. */
+const goaway: Fault = {
+  disturb: ({ relay }, random) => {
+    relay.goAway();
+    if (random() < 0.5) relay.endWatches();
+  },
+  everyMs: EVERY_MS,
+};
 const silent: Fault = {
   hold: ({ cable }) => {
     cable.freeze();

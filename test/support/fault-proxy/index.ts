@@ -65,9 +65,9 @@ export class FaultProxy {
   }
 
   /** Another certificate, of another authority, for all connections from now on. */
-  async rotateCertificate(): Promise<void> {
-    this.#pair = await selfSigned();
-    this.relay.useCertificate(this.#pair);
+  rotateCertificate(next: Pair): void {
+    this.#pair = next;
+    this.relay.useCertificate(next);
   }
 
   /** Lets it go wrong until `heal`. */
@@ -94,10 +94,10 @@ export class FaultProxy {
     this.#end = () => {};
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.heal();
-    await this.cable.close();
-    await this.relay.close();
+    this.cable.close();
+    this.relay.close();
   }
 
   #count({ isWatch, isWrite }: Call): void {

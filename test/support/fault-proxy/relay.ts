@@ -11,7 +11,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Pair } from '../self-signed.ts';
 import { type Breakage, breakOff } from './breakage.ts';
 
@@ -44,13 +44,17 @@ export class Relay {
   readonly #server: Http2SecureServer;
   readonly #sessions = new Map<ServerHttp2Session, ClientHttp2Session>();
   readonly #watches = new Set<ServerHttp2Stream>();
+  readonly #sockets = new Set<Socket>();
 
   private constructor(upstream: Upstream, { certificate: cert, key }: Pair) {
     this.#upstream = upstream;
     this.#server = createSecureServer({ cert, key });
     this.#server.on('session', (session) => this.#accept(session));
     this.#server.on('stream', (stream, headers) => this.#relay(stream, headers));
-    this.#server.on('error', () => undefined);
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   static async start(upstream: Upstream, pair: Pair): Promise<Relay> {
@@ -79,10 +83,9 @@ export class Relay {
     for (const watch of this.#watches) watch.end();
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#server.close();
-    for (const session of this.#sessions.keys()) session.destroy();
-    await once(this.#server, 'close');
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   /** A connection of its own for each that comes, so that the streams of two never add up. */

@@ -1,0 +1,94 @@
+/** Hours of changes and faults in a few minutes: at the end the operator is as it was in the beginning. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Churn } from '../support/churn.ts';
+import { chosenSeed, type FaultName, FaultProxy, faults, randomFrom } from '../support/fault-proxy/index.ts';
+import { stage, until } from '../support/memcacheds.ts';
+import { letRead, newAccount, scrape } from '../support/metrics.ts';
+import { type Figures, shown } from '../support/process-figures.ts';
+import { admit, type Patient, recovery, seconds } from '../support/trial.ts';
+import { type Slope, slopeOf } from './slope.ts';
+
+const at = stage({ name: 'test-soak', form: 'none' });
+const SEED = chosenSeed();
+const MINUTES = Number(process.env['SOAK_MINUTES'] ?? 10);
+const MEMCACHEDS = 30;
+/** Of each round: so many changes while something is wrong, for at most so long. */
+const CHANGES = 100;
+const LASTS_MS = 10_000;
+/** The part of the samples that counts: what Node compiles and keeps for good, it does in the beginning. */
+const AFTER = 1 / 4;
+
+interface Sample extends Figures {
+  readonly minutes: number;
+}
+
+const churn = new Churn(at, MEMCACHEDS, 0);
+let proxy: FaultProxy;
+let patient: Patient;
+let token: string;
+
+beforeAll(async () => {
+  await at.operator.stop();
+  proxy = await FaultProxy.before(at.kubeconfig);
+  await proxy.writeKubeconfig(at.kubeconfig, `${at.kubeconfig}-by-proxy`);
+  patient = await admit(`${at.kubeconfig}-by-proxy`, at.signal);
+  at.operator = patient.operator;
+  token = await newAccount(at.cluster, 'soak');
+  await letRead(at.cluster, 'soak');
+});
+
+afterAll(() => proxy?.close());
+
+/** One thing goes wrong while changes are made; then all is well for a while, and it is looked at. */
+async function round(name: FaultName, seed: number, signal: AbortSignal): Promise<Figures & { slowestMs: number }> {
+  proxy.suffer(name, randomFrom(seed));
+  await churn.rage(CHANGES, LASTS_MS, seed, signal);
+  proxy.heal();
+  const { operatorMs } = await recovery(at, churn, signal);
+  await churn.complete(); // the same number each time, or memory could not be compared
+  await recovery(at, churn, signal);
+  return { ...(await patient.figures()), slowestMs: operatorMs };
+}
+
+/** The resources that wait for a worker, by the operator's own metrics. */
+async function queued(): Promise<number> {
+  const { status, text } = await scrape(at.operator.metricsPort, { token });
+  const depth = /^workqueue_depth\{.*\} (\d+)$/m.exec(text)?.[1];
+  if (status !== 200 || depth === undefined) throw new Error(`no depth of the queue: ${status} ${text.slice(0, 200)}`);
+  return Number(depth);
+}
+
+const perHour = ({ value, margin }: Slope) => `${(value * 60).toFixed(2)} ± ${(margin * 60).toFixed(2)} per hour`;
+
+test(`${MINUTES} minutes of changes and faults`, { timeout: (MINUTES + 15) * 60_000 }, async ({ signal }) => {
+  console.log(`seed ${SEED} (SEED=${SEED} does it again)`);
+  const random = randomFrom(SEED);
+  const names = Object.keys(faults) as FaultName[];
+  const begin = performance.now();
+  const minutes = () => (performance.now() - begin) / 60_000;
+  const samples: Sample[] = [];
+  while (minutes() < MINUTES) {
+    const name = names[Math.floor(random() * names.length)] ?? 'mixed';
+    const { slowestMs, ...figures } = await round(name, SEED + samples.length, signal);
+    samples.push({ minutes: minutes(), ...figures });
+    const now = `${minutes().toFixed(1)} of ${MINUTES} min`;
+    console.log(`${now}: ${name.padEnd(14)} recovered after ${seconds(slowestMs)}; ${shown(figures)}`);
+  }
+  const late = samples.slice(Math.floor(samples.length * AFTER));
+  const slope = (of: (sample: Sample) => number) =>
+    slopeOf(late.map((sample) => ({ x: sample.minutes, y: of(sample) })));
+  const [heap, resident, handles] = [slope((s) => s.heapMB), slope((s) => s.residentMB), slope((s) => s.handles)];
+  console.log(`${samples.length} rounds, ${samples.length * CHANGES} changes, ${proxy.calls.writes} writes of the operator
+live MB     ${perHour(heap)}
+resident MB ${perHour(resident)}
+handles     ${perHour(handles)}`);
+
+  const idle = await until(at, 'the queue is empty', queued, (depth) => depth === 0, signal);
+  await sleep(2000);
+  console.log(`the queue is empty after ${seconds(idle.ms)}, and holds ${await queued()} two seconds later`);
+  expect(samples.length).toBeGreaterThanOrEqual(4);
+  expect(heap.value - heap.margin).toBeLessThanOrEqual(0);
+  expect(handles.value - handles.margin).toBeLessThanOrEqual(0);
+  expect(await churn.unfinished()).toEqual({ ours: [], theirs: [] });
+});
