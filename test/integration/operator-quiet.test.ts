@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { memcachedKind } from '../../src/api/index.ts';
 import type { Memcached } from '../../src/api/memcached.ts';
 import { deploymentKind } from '../../src/children/index.ts';
-import { isWrite, markOf, requestsSince, summary } from '../support/audit.ts';
+import { isWrite, markOf, nameOf, requestsSince, summary } from '../support/audit.ts';
 import { isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
 import { Operator } from '../support/operator.ts';
 
@@ -70,3 +70,19 @@ test.for(['stopped', 'killed'] as const)(
     expect(summary(requests.filter(isWrite))).toBe('nothing');
   },
 );
+
+test('one that leads renews its Lease every two seconds, and asks nothing else', async ({ signal }) => {
+  await at.operator.stop();
+  at.operator = await Operator.start(at.kubeconfig, signal, ['--leader-elect']);
+  const isInControl = async () => at.operator.logs.some(({ message }) => message === 'in control');
+  await until(at, 'it leads', isInControl, Boolean, signal);
+  await sleep(5000);
+  const mark = await markOf(at.cluster);
+  const start = performance.now();
+  await sleep(30_000);
+  const requests = (await requestsSince(at.cluster, mark)).filter(({ verb }) => verb !== 'watch');
+  const seconds = (performance.now() - start) / 1000;
+  console.log(`in ${Math.round(seconds)} s: ${summary(requests)}`);
+  expect(new Set(requests.map(nameOf))).toEqual(new Set(['patch leases']));
+  expect(requests.length).toBeLessThanOrEqual(1 + seconds / 1.5); // up to a quarter early
+});

@@ -41,7 +41,7 @@ function scene() {
       onLost: () => lost.push(clock.now()),
       clock,
       now,
-      random: () => 0.5,
+      random: () => 0,
     });
     return { elector, client, said, lost, line, delay };
   };

@@ -6,10 +6,10 @@ import { LeaseLock, type LeaseLockOptions } from './lease-lock.ts';
 
 /** A leader who began his last renewal so long ago writes no more; the others leave him 15 s, and that from when they saw it. */
 export const RENEW_DEADLINE_MS = 10_000;
-/** From one try to the next. */
+/** From one try to the next, at most: so long may a Lease that was given back lie there. */
 const RETRY_MS = 2000;
-/** By how much a try comes early or late, so that not all come at once. */
-const JITTER = 0.2;
+/** By how much a try may come early, so that not all come at once. */
+const JITTER = 0.25;
 /** For one try. When it fails, a leader has the time for another. */
 const TRY_MS = 4000;
 
@@ -130,7 +130,7 @@ export class LeaderElector {
   /** Until the next try is due, or until the Lease is free, if that can be foreseen. */
   async #restSince(begun: number, signal: AbortSignal, freeInMs = 0): Promise<void> {
     const { random = Math.random } = this.#options;
-    const wholeMs = RETRY_MS * (1 + JITTER * (2 * random() - 1));
+    const wholeMs = RETRY_MS * (1 - JITTER * random());
     const ms = Math.max(0, begun + wholeMs - this.#clock.now());
     await new Rest(this.#clock).take(freeInMs > 0 ? Math.min(ms, Math.ceil(freeInMs)) : ms, signal);
   }
