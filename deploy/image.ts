@@ -38,6 +38,7 @@ export async function buildImage(
   file: string,
   { signal, output }: { readonly signal: AbortSignal; readonly output: ProgressOutput },
 ): Promise<BuiltImage> {
+  requireTag(reference);
   const base = await nodePart();
   await buildMissing([base], signal, output);
   await mkdir(path.dirname(file), { recursive: true });
@@ -52,6 +53,14 @@ export async function buildImage(
   } finally {
     await rm(work, { recursive: true });
   }
+}
+
+function requireTag(reference: string): void {
+  if (!reference.includes('@')) return;
+  throw new Problem(
+    `${reference} cannot be built: a digest names what exists already.`,
+    'Name the image by a tag, e.g. IMG=ghcr.io/c5c3/memcached-operator:dev.',
+  );
 }
 
 /** Everything but the operator itself: it changes with Node and with Debian only. */

@@ -2,21 +2,13 @@
 import { memcachedKind } from '../api/index.ts';
 import { children } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
+import type { PolicyRule } from '../kubernetes/policy-rule.ts';
 import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
 import { leaseKind } from '../runtime/leader/lease-record.ts';
 import { accessReviewKind, tokenReviewKind } from '../runtime/metrics/caller-reviews.ts';
 import { eventKind } from './events.ts';
 import { secretKind } from './secrets/secrets.ts';
 import { podKind } from './world.ts';
-
-/** A rule of a Role or ClusterRole. */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  /** Only the objects of these names. */
-  readonly resourceNames?: readonly string[];
-}
 
 /** The Lease of the one that leads. */
 export const LEASE = 'd4f3c8a2.c5c3.io';

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { type Memcached, memcachedKind } from '../../src/api/index.ts';
-import { LEASE, ownPermissions, type PolicyRule } from '../../src/controller/permissions.ts';
+import { LEASE, ownPermissions } from '../../src/controller/permissions.ts';
 import type { Lease } from '../../src/kubernetes/lease.ts';
+import type { PolicyRule } from '../../src/kubernetes/policy-rule.ts';
 import { leaseKind } from '../../src/runtime/leader/lease-record.ts';
 import { type AuditEntry, credentialOf, isWrite, markOf, requestsSince, summary } from '../support/audit.ts';
 import { change, isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
