@@ -6,9 +6,10 @@ import { pino } from 'pino';
 import type { DefaultOptions } from './api/index.ts';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
-import { operatorMetrics } from './controller/metrics.ts';
+import { operatorMetrics, serverMetrics } from './controller/metrics.ts';
 import { LEASE } from './controller/permissions.ts';
 import { type Reconciler, reconcile } from './controller/reconcile.ts';
+import { gatherStatistics } from './controller/statistics/index.ts';
 import { watch } from './controller/watches.ts';
 import { World } from './controller/world.ts';
 import { watchDefinitions } from './runtime/cache/index.ts';
@@ -103,7 +104,7 @@ async function run({ config, access, client, writer, elector, registry, log, sig
     log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
 
   // Workers last: they alone write. When they are done, the Lease may go; it is the first to, for others wait for it.
-  await work({ config, access, client: writer, log, signal, worlds, measured });
+  await work({ config, access, client: writer, registry, log, signal, worlds, measured });
   await elector?.release();
   await Promise.all([...watching, admitting]);
   await metrics?.close();
@@ -111,18 +112,28 @@ async function run({ config, access, client, writer, elector, registry, log, sig
   log.info('stopped');
 }
 
-interface Work extends Pick<Parts, 'config' | 'access' | 'client' | 'log' | 'signal'> {
+interface Work extends Pick<Parts, 'config' | 'access' | 'client' | 'registry' | 'log' | 'signal'> {
   readonly worlds: ReadonlyMap<string, World>;
   readonly measured: ControllerMetrics;
 }
 
 /** Until the signal is given; then it takes nothing new, and finishes what it has begun. */
-async function work({ config, access, client, log, signal, worlds, measured }: Work): Promise<void> {
+async function work({ config, access, client, registry, log, signal, worlds, measured }: Work): Promise<void> {
   const queue = new WorkQueue({ hooks: measured.hooks });
   measured.show(queue);
   for (const world of worlds.values()) watch(world, queue);
   const { recordEvent, settled } = eventRecorder(client, log, hostname(), () => new Date());
-  const by = { client, recordEvent, defaults: defaultsOf(config), now: () => new Date(), ...ownPods(access) };
+  const worldOf = (key: string) => worlds.get(partsOf(key).namespace ?? '') ?? worlds.get(EVERYWHERE);
+  const statistics = gatherStatistics({ worlds: [...worlds.values()], worldOf, client, queue, log });
+  serverMetrics(registry, statistics);
+  const by = {
+    client,
+    recordEvent,
+    statistics,
+    defaults: defaultsOf(config),
+    now: () => new Date(),
+    ...ownPods(access),
+  };
   await runWorkers({
     controller: CONTROLLER,
     queue,
@@ -131,10 +142,11 @@ async function work({ config, access, client, log, signal, worlds, measured }: W
     log,
     signal,
     async reconcile(key, context) {
-      const world = worlds.get(partsOf(key).namespace ?? '') ?? worlds.get(EVERYWHERE);
+      const world = worldOf(key);
       return world && reconcile(key, { world, ...by }, context);
     },
   });
+  statistics.close();
   await Promise.race([settled(), delay(EVENTS_MS, undefined, { ref: false })]);
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { EndpointSlice } from '../kubernetes/endpoint-slice.ts';
 import { endpointSliceFor, slotsIn } from './endpoint-slice.ts';
 import { example } from './example.ts';
 import type { Server } from './surroundings.ts';
@@ -7,8 +8,14 @@ function server(slot: number, changes: Partial<Server> = {}): Server {
   return { slot, pod: `pod-${slot}`, address: `10.0.0.${slot}`, isReady: true, isDeleting: false, ...changes };
 }
 
+function slice(servers: readonly Server[], memcached = example()): EndpointSlice {
+  const built = endpointSliceFor(memcached, { servers });
+  if (!built) throw new Error('nothing was built');
+  return built;
+}
+
 test('belongs to the Service, and to nobody else', () => {
-  const { metadata, addressType, ports, endpoints } = endpointSliceFor(example(), {});
+  const { metadata, addressType, ports } = slice([server(0)]);
   expect(metadata.name).toBe('my-cache');
   expect(metadata.labels).toMatchObject({
     'kubernetes.io/service-name': 'my-cache',
@@ -17,12 +24,16 @@ test('belongs to the Service, and to nobody else', () => {
   });
   expect(addressType).toBe('IPv4');
   expect(ports).toEqual([{ name: 'memcached', port: 11211, protocol: 'TCP' }]);
-  expect(endpoints).toEqual([]);
+});
+
+test('is not there where no pod has a name', () => {
+  expect(endpointSliceFor(example(), {})).toBeUndefined();
+  expect(endpointSliceFor(example(), { servers: [] })).toBeUndefined();
 });
 
 test('names each server', () => {
   const leaving = server(1, { isDeleting: true, node: 'node-1' });
-  const { endpoints } = endpointSliceFor(example(), { servers: [server(0), leaving, server(4, { isReady: false })] });
+  const { endpoints } = slice([server(0), leaving, server(4, { isReady: false })]);
   expect(endpoints).toEqual([
     {
       addresses: ['10.0.0.0'],
@@ -48,13 +59,13 @@ test('names each server', () => {
 
 test('has the port of the metrics where there are some, and IPv6 addresses', () => {
   const monitored = example({ monitoring: { enabled: true } });
-  const { ports, addressType } = endpointSliceFor(monitored, { servers: [server(0, { address: 'fd00::1' })] });
+  const { ports, addressType } = slice([server(0, { address: 'fd00::1' })], monitored);
   expect([ports?.[1]?.port, addressType]).toEqual([9150, 'IPv6']);
 });
 
 test('tells again what it was told', () => {
   const servers = [server(0), server(2), server(63)];
-  const slots = slotsIn(endpointSliceFor(example(), { servers }));
+  const slots = slotsIn(slice(servers));
   expect(slots).toHaveLength(64);
   expect([slots[0], slots[1], slots[2], slots[63]]).toEqual(['pod-0', undefined, 'pod-2', 'pod-63']);
   expect(slotsIn({})).toEqual([]);

@@ -14,7 +14,11 @@ export const endpointSliceKind: Kind = {
   namespaced: true,
 };
 
-export function endpointSliceFor(memcached: DefaultedMemcached, { servers = [] }: Surroundings): EndpointSlice {
+export function endpointSliceFor(
+  memcached: DefaultedMemcached,
+  { servers = [] }: Surroundings,
+): EndpointSlice | undefined {
+  if (servers.length === 0) return undefined;
   const metadata = childMetadata(memcached);
   const ports = memcached.spec.monitoring.enabled ? [SERVER_PORT, METRICS_PORT] : [SERVER_PORT];
   return {

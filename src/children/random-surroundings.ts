@@ -4,6 +4,14 @@ import type { Surroundings } from './surroundings.ts';
 
 const hash = fc.stringMatching(/^[0-9a-f]{16}$/);
 
+const server = fc.record({
+  pod: fc.stringMatching(/^random-[a-z0-9]{10}$/),
+  address: fc.integer({ min: 1, max: 254 }).map((last) => `10.0.0.${last}`),
+  node: fc.constantFrom('node-1', 'node-2'),
+  isReady: fc.boolean(),
+  isDeleting: fc.boolean(),
+});
+
 export const randomSurroundings: fc.Arbitrary<Surroundings> = fc.record(
   {
     tls: fc.record({ hash, hasCa: fc.constant(true) }),
@@ -12,6 +20,7 @@ export const randomSurroundings: fc.Arbitrary<Surroundings> = fc.record(
       namespace: 'memcached-operator-system',
       labels: { 'app.kubernetes.io/name': 'memcached-operator' },
     }),
+    servers: fc.array(server, { maxLength: 64 }).map((servers) => servers.map((one, slot) => ({ ...one, slot }))),
   },
   { requiredKeys: ['tls', 'authentication'], noNullPrototype: true },
 );

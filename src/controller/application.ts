@@ -6,8 +6,10 @@ import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
 import { intruders } from './intruders.ts';
-import { type ObservedChild, observeChild } from './observed.ts';
+import { DELETION_COST, type ObservedChild, observeChild } from './observed.ts';
 import type { HandOver } from './replicas.ts';
+import type { PodMark } from './slots/farewell.ts';
+import { podKind } from './world.ts';
 
 export interface Outcome {
   readonly step: Step;
@@ -84,10 +86,11 @@ function versionOf({ uid, resourceVersion }: ObservedChild['metadata']) {
 
 /** Applies it over what is there. What bears a name of ours, and keeps ours out by it, has to go first. */
 async function update(
-  { kind, desired, uid, handOver }: Step & { readonly verb: 'update' },
+  { kind, desired, uid, handOver, farewells = [] }: Step & { readonly verb: 'update' },
   client: Writer,
   signal: AbortSignal,
 ): Promise<KubernetesObject> {
+  await Promise.all(farewells.map((one) => mark(one, desired.metadata.namespace, client, signal)));
   if (handOver) await pass(kind, desired, uid, handOver, client, signal);
   try {
     return await apply(kind, desired, { uid }, client, signal);
@@ -104,6 +107,21 @@ async function update(
     ];
     await client.patch(kind, name, namespace, { type: 'json', body, signal });
     return apply(kind, desired, { uid }, client, signal);
+  }
+}
+
+/** Tells Kubernetes which pod to delete sooner than others. */
+async function mark(
+  { name, cost }: PodMark,
+  namespace: string | undefined,
+  client: Writer,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const body = { metadata: { annotations: { [DELETION_COST]: cost ?? null } } };
+    await client.patch(podKind, name, namespace, { type: 'merge', body, signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error; // else it went by itself
   }
 }
 

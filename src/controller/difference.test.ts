@@ -5,7 +5,7 @@ import { children, deploymentKind } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import { difference, type Seen, type Step } from './difference.ts';
 import { wantedFingerprint } from './fingerprint.ts';
-import type { ObservedChild, ObservedDeployment } from './observed.ts';
+import type { ObservedChild, ObservedDeployment, ObservedPod } from './observed.ts';
 
 const plain = example();
 const rich = example({
@@ -15,9 +15,13 @@ const rich = example({
   autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5 },
 });
 
+/** With a server, so that there is a name to publish. */
+const server = { slot: 0, pod: 'my-cache-x', address: '10.0.0.1', isReady: true, isDeleting: false };
+const around = (of: DefaultedMemcached) => (of === rich ? { servers: [server] } : {});
+
 /** A child as the Memcached wants it, if it does. */
 function observed(of: DefaultedMemcached, kind: Kind, changes: Partial<ObservedChild> = {}): ObservedChild | undefined {
-  const desired = children.find((child) => child.kind === kind)?.build(of, {});
+  const desired = children.find((child) => child.kind === kind)?.build(of, around(of));
   return (
     desired && {
       metadata: { name: 'my-cache', namespace: 'default', uid: `uid of ${kind.kind}`, resourceVersion: '1' },
@@ -31,7 +35,7 @@ function observed(of: DefaultedMemcached, kind: Kind, changes: Partial<ObservedC
 }
 
 function seen(child: Seen['child'], changes: Partial<Seen> = {}): Seen {
-  return { child, isServed: () => true, isKnownRewrite: () => false, ...changes };
+  return { child, pods: [], isServed: () => true, isKnownRewrite: () => false, ...changes };
 }
 
 const nothing = seen(() => undefined);
@@ -48,12 +52,12 @@ const optional = children.filter(({ build }) => !build(plain, {})).map(({ kind }
 
 test('creates what is not there, in the order of the table', () => {
   expect(told(difference(plain, {}, nothing))).toEqual(['create Deployment', 'create Service']);
-  expect(told(difference(rich, {}, nothing))).toEqual(every.map((kind) => `create ${kind}`));
+  expect(told(difference(rich, around(rich), nothing))).toEqual(every.map((kind) => `create ${kind}`));
 });
 
 test('does nothing when all is as wanted', () => {
   expect(difference(plain, {}, all(plain))).toEqual([]);
-  expect(difference(rich, {}, all(rich))).toEqual([]);
+  expect(difference(rich, around(rich), all(rich))).toEqual([]);
 });
 
 test('what is no longer wanted goes, before anything else is done', () => {
@@ -74,7 +78,7 @@ test('a kind that the cluster does not know is not missed', () => {
   const steps = told(
     difference(
       rich,
-      {},
+      around(rich),
       seen(() => undefined, { isServed: () => false }),
     ),
   );
@@ -110,4 +114,26 @@ test('whoever starts to scale by itself gets the present number of servers held'
   expect(steps[0]).toMatchObject({ verb: 'update', handOver: { replicas: 5, isNew: false } });
   const given = { deployment: { ...deployment, ownsReplicas: false } };
   expect(difference(example(scaling), {}, seen(withDeployment(given)))[0]).not.toHaveProperty('handOver');
+});
+
+test('whoever gets fewer servers loses those without a name that stays', () => {
+  const deployment = { wanted: 3, ownsReplicas: true } as ObservedDeployment;
+  const pod = (name: string, changes: Partial<ObservedPod> = {}) =>
+    ({ metadata: { name }, isDeleting: false, ...changes }) as ObservedPod;
+  const pods = [
+    pod('my-cache-x'),
+    pod('my-cache-y'),
+    pod('marked', { deletionCost: '-1' }),
+    pod('leaving', { isDeleting: true }),
+  ];
+  const few = seen(withDeployment({ deployment, fingerprint: 'other' }), { pods });
+  const [step] = difference(example({ replicas: 1 }), { servers: [server] }, few);
+  expect(step).toMatchObject({ verb: 'update', farewells: [{ name: 'my-cache-y', cost: '-1' }] });
+  const [other] = difference(example({ replicas: 3 }), { servers: [server] }, few);
+  expect(other).toMatchObject({ verb: 'update', farewells: [] });
+  const spared = seen(withDeployment({ deployment, fingerprint: 'other' }), {
+    pods: [pod('my-cache-x', { deletionCost: '-1' })],
+  });
+  const [last] = difference(example({ replicas: 1 }), { servers: [server] }, spared);
+  expect(last).toMatchObject({ farewells: [{ name: 'my-cache-x', cost: undefined }] });
 });

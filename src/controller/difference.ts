@@ -3,8 +3,9 @@ import type { DefaultedMemcached } from '../api/index.ts';
 import { type Child, children, deploymentKind, type Surroundings } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { wantedFingerprint } from './fingerprint.ts';
-import type { ObservedChild } from './observed.ts';
+import type { ObservedChild, ObservedPod } from './observed.ts';
 import { type HandOver, handOver, withFirstReplicas } from './replicas.ts';
+import { farewells, type PodMark } from './slots/farewell.ts';
 
 export type Step =
   | { readonly verb: 'create'; readonly kind: Kind; readonly desired: KubernetesObject }
@@ -14,12 +15,14 @@ export type Step =
       readonly desired: KubernetesObject;
       readonly uid: string;
       readonly handOver?: HandOver;
+      readonly farewells?: readonly PodMark[];
     }
   | { readonly verb: 'delete'; readonly kind: Kind; readonly observed: ObservedChild }
   | { readonly verb: 'leave'; readonly kind: Kind; readonly name: string };
 
 export interface Seen {
   child(kind: Kind): ObservedChild | undefined;
+  readonly pods: readonly ObservedPod[];
   /** Whether the cluster knows the kind. */
   isServed(kind: Kind): boolean;
   /** Whether the server is known to store the wanted object with another fingerprint. */
@@ -58,8 +61,10 @@ function stepFor(
   if (observed.isDeleting) return undefined; // it is made anew when it is gone
   const wanted = wantedFingerprint(desired);
   if (observed.fingerprint === wanted || seen.isKnownRewrite(uid, wanted, observed.fingerprint)) return undefined;
-  const passed = kind === deploymentKind ? handOver(desired, observed.deployment, memcached) : undefined;
-  return { verb: 'update', kind, desired, uid, ...(passed && { handOver: passed }) };
+  if (kind !== deploymentKind) return { verb: 'update', kind, desired, uid };
+  const passed = handOver(desired, observed.deployment, memcached);
+  const marks = farewells(desired, observed.deployment, seen.pods, surroundings.servers ?? []);
+  return { verb: 'update', kind, desired, uid, farewells: marks, ...(passed && { handOver: passed }) };
 }
 
 function asNew(kind: Kind, desired: KubernetesObject, memcached: DefaultedMemcached): KubernetesObject {

@@ -4,6 +4,7 @@ import type { Remark } from '../status/observation.ts';
 import type { Outcome } from './application.ts';
 import type { Step } from './difference.ts';
 import type { Happening } from './events.ts';
+import { followsPods } from './plan.ts';
 
 const DONE = { create: 'Created', update: 'Updated', delete: 'Deleted' } as const;
 
@@ -11,7 +12,9 @@ const DONE = { create: 'Created', update: 'Updated', delete: 'Deleted' } as cons
 const NOT_OURS = new Set(['ReplicasNotReady', 'RolloutStuck']);
 
 export function deeds(outcomes: readonly Outcome[]): Happening[] {
-  const done = outcomes.filter(({ fault, isMoot }) => !fault && !isMoot).map(({ step }) => step);
+  const done = outcomes
+    .filter(({ step, fault, isMoot }) => !fault && !isMoot && !followsPods(step.kind))
+    .map(({ step }) => step);
   return Object.entries(DONE).flatMap(([verb, reason]) => {
     const kinds = done.filter((step: Step) => step.verb === verb).map((step) => step.kind.kind);
     if (kinds.length === 0) return [];

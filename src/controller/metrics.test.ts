@@ -8,7 +8,7 @@ import { controllerMetrics, leaderMetrics } from '../runtime/metrics/controller-
 import { processMetrics } from '../runtime/metrics/process-metrics.ts';
 import { Registry } from '../runtime/metrics/registry.ts';
 import { requestMetrics } from '../runtime/metrics/request-metrics.ts';
-import { operatorMetrics, type Seen } from './metrics.ts';
+import { operatorMetrics, type Seen, serverMetrics } from './metrics.ts';
 
 function newRegistry(): Registry {
   const fail = (message: string) => expect.unreachable(message);
@@ -103,12 +103,32 @@ test('watches of one kind in several namespaces are counted together', () => {
   ]);
 });
 
+test('what each server told, by its pod', () => {
+  const registry = newRegistry();
+  const told = {
+    version: '1.6.45',
+    connections: 3,
+    hits: 300,
+    misses: 100,
+    items: 5,
+    bytes: 6,
+    limitBytes: 7,
+    evictions: 8,
+    uptimeSeconds: 9,
+  };
+  const answersOf = (key: string) => (key === 'team/a' ? [{ pod: 'a-1', figures: told }] : undefined);
+  serverMetrics(registry, { keys: ['team/a', 'team/new'], answersOf });
+  const hits = lines(registry, 'memcached_operator_server_get_hits_total');
+  expect(hits).toEqual(['{namespace="team",name="a",pod="a-1"} 300']);
+});
+
 test('the documentation lists exactly what there is', () => {
   const registry = newRegistry();
   requestMetrics(registry);
   controllerMetrics(registry, 'memcached', 1);
   leaderMetrics(registry, 'lease', () => true);
   operatorMetrics(registry, [], built);
+  serverMetrics(registry, { keys: [], answersOf: () => undefined });
   processMetrics(registry, { figures, signal: AbortSignal.abort() });
   const wanted = registry.describe().map(({ name, type, labels, help }) => {
     return `| ${name} | ${type} | ${labels.join(', ')} | ${help} |`.replace('|  |', '| |');

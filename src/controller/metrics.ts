@@ -1,7 +1,10 @@
 /** The numbers that only this operator has: about each Memcached, about its watches, and about itself. */
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
+import type { Figures } from '../memcached/index.ts';
 import type { Informer, StoredObject } from '../runtime/cache/index.ts';
+import { partsOf } from '../runtime/key.ts';
 import type { Registry } from '../runtime/metrics/registry.ts';
+import type { Gatherer } from './statistics/gatherer.ts';
 import type { World } from './world.ts';
 
 const PREFIX = 'memcached_operator';
@@ -90,6 +93,47 @@ function conditionsOf(memcached: Memcached) {
 
 function instanceOf({ metadata: { namespace = '', name } }: Memcached) {
   return { namespace, name };
+}
+
+/** What one server tells, as it tells it. */
+const SERVER_FIGURES: readonly {
+  readonly name: string;
+  readonly type: 'gauge' | 'counter';
+  readonly help: string;
+  readonly value: (figures: Figures) => number;
+}[] = [
+  { name: 'connections', type: 'gauge', help: 'Open connections', value: ({ connections }) => connections },
+  { name: 'get_hits_total', type: 'counter', help: 'Gets that found their key', value: ({ hits }) => hits },
+  { name: 'get_misses_total', type: 'counter', help: 'Gets that did not', value: ({ misses }) => misses },
+  { name: 'items', type: 'gauge', help: 'Items that are kept', value: ({ items }) => items },
+  { name: 'bytes', type: 'gauge', help: 'Memory that the items take', value: ({ bytes }) => bytes },
+  { name: 'limit_bytes', type: 'gauge', help: 'Memory that items may take', value: ({ limitBytes }) => limitBytes },
+  {
+    name: 'evictions_total',
+    type: 'counter',
+    help: 'Items that made room for others',
+    value: (told) => told.evictions,
+  },
+  { name: 'uptime_seconds', type: 'gauge', help: 'Time since the server started', value: (told) => told.uptimeSeconds },
+];
+
+/** With more there would be pages of megabytes, as with instances. */
+const MOST_SERVERS = 20_000;
+
+/** As the servers told it when they were last asked. */
+export function serverMetrics(registry: Registry, gathered: Pick<Gatherer, 'keys' | 'answersOf'>): void {
+  const answers = () =>
+    Iterator.from(gathered.keys)
+      .flatMap((key) => (gathered.answersOf(key) ?? []).map(({ pod, figures }) => ({ ...partsOf(key), pod, figures })))
+      .take(MOST_SERVERS);
+  for (const { name, type, help, value } of SERVER_FIGURES) {
+    registry.computed(type, { name: `${PREFIX}_server_${name}`, help, labels: [...INSTANCE, 'pod'] }, () =>
+      answers().map(
+        ({ namespace = '', name: instance, pod, figures }) =>
+          [{ namespace, name: instance, pod }, value(figures)] as const,
+      ),
+    );
+  }
 }
 
 function watchMetrics(registry: Registry, worlds: readonly Seen[]): void {

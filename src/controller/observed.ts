@@ -1,13 +1,16 @@
 /** What is remembered of the objects in the cluster: the little that a reconcile reads. */
 import { createHash } from 'node:crypto';
 import { memcachedKind } from '../api/index.ts';
+import { slotsIn } from '../children/endpoint-slice.ts';
 import { MANAGED_BY } from '../children/index.ts';
 import type { Deployment } from '../kubernetes/deployment.ts';
+import type { EndpointSlice } from '../kubernetes/endpoint-slice.ts';
 import type { KubernetesObject, ObjectMeta } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import type { DeploymentObservation, PodObservation } from '../status/observation.ts';
 import { lacksRoom, podProblem } from '../status/pod-problem.ts';
 import { isApplied, observedFingerprint } from './fingerprint.ts';
+import type { Slots } from './slots/slots.ts';
 
 type Identity = Required<Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>>;
 
@@ -19,6 +22,8 @@ export interface ObservedChild {
   readonly isDeleting: boolean;
   readonly fingerprint: string;
   readonly deployment?: ObservedDeployment;
+  /** Of an EndpointSlice: the pods that have the names of servers. */
+  readonly slots?: Slots;
 }
 
 export interface ObservedDeployment extends DeploymentObservation {
@@ -32,7 +37,17 @@ export interface ObservedPod {
   readonly metadata: Identity;
   readonly memcached: string | undefined;
   readonly observation: PodObservation;
+  /** It passes its probe, and can be reached. */
+  readonly isReady: boolean;
+  readonly isDeleting: boolean;
+  readonly createdAt: string;
+  readonly address?: string;
+  readonly node?: string;
+  /** Those with the least are deleted first when there are too many. */
+  readonly deletionCost?: string;
 }
+
+export const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 /** `previous` is what was observed of it before. */
 export function observeChild(object: KubernetesObject, previous?: ObservedChild): ObservedChild {
@@ -48,21 +63,32 @@ export function observeChild(object: KubernetesObject, previous?: ObservedChild)
     isDeleting: object.metadata.deletionTimestamp !== undefined,
     fingerprint: observedFingerprint(object, MANAGED_BY),
     ...(object.kind === 'Deployment' && { deployment: observeDeployment(object as Deployment, previous) }),
+    ...(object.kind === 'EndpointSlice' && { slots: slotsIn(object as EndpointSlice) }),
   };
 }
 
 export function observePod(object: KubernetesObject): ObservedPod {
   const pod = object as Pod;
+  const { metadata, spec, status = {} } = pod;
   const problem = podProblem(pod);
   const name = instanceLabel(pod);
+  const { podIP: address, conditions = [] } = status;
+  const deletionCost = metadata.annotations?.[DELETION_COST];
+  const isDeleting = metadata.deletionTimestamp !== undefined;
   return {
     metadata: identityOf(pod),
-    memcached: name && `${pod.metadata.namespace}/${name}`,
+    memcached: name && `${metadata.namespace}/${name}`,
+    isReady: address !== undefined && conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
+    isDeleting,
+    createdAt: metadata.creationTimestamp ?? '',
+    ...(address !== undefined && { address }),
+    ...(spec.nodeName !== undefined && { node: spec.nodeName }),
+    ...(deletionCost !== undefined && { deletionCost }),
     observation: {
-      name: pod.metadata.name,
+      name: metadata.name,
       ...(problem !== undefined && { problem }),
       lacksRoom: lacksRoom(pod),
-      isLeaving: pod.metadata.deletionTimestamp !== undefined,
+      isLeaving: isDeleting,
     },
   };
 }

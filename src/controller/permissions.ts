@@ -29,7 +29,7 @@ export function permissions(): PolicyRule[] {
     rule(memcachedKind, ['patch'], 'status'),
     rule(memcachedKind, ['update'], 'finalizers'), // to be named as the owner that blocks a deletion
     ...children.map(({ kind }) => rule(kind, APPLIED)),
-    rule(podKind, WATCHED),
+    rule(podKind, [...WATCHED, 'patch']), // to say which go first when there shall be fewer
     rule(secretKind, [...WATCHED, 'get']), // all are watched by their metadata; those that a Memcached names are read
     rule(eventKind, ['create']),
     rule(tokenReviewKind, ['create']), // who wants to read metrics,

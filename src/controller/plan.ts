@@ -1,9 +1,11 @@
 /** What is to be done for one Memcached, and what is wrong with it before anything is done. */
 import { type DefaultedMemcached, type DefaultOptions, type Memcached, obstacles, withDefaults } from '../api/index.ts';
-import { deploymentKind, type Surroundings } from '../children/index.ts';
+import { children, deploymentKind, type Surroundings } from '../children/index.ts';
+import type { Kind } from '../kubernetes/object.ts';
 import type { Fault, Remark } from '../status/observation.ts';
 import { difference, type Step } from './difference.ts';
 import { type Inquiry, inquire } from './secrets/inquiry.ts';
+import { serversOf } from './slots/servers.ts';
 import type { World } from './world.ts';
 
 export interface Planner {
@@ -24,16 +26,35 @@ export interface Plan {
   readonly changesAt?: number;
 }
 
+/** Whether a kind of child goes its way while the spec is not carried out. */
+export function followsPods(kind: Kind): boolean {
+  return children.some((child) => child.kind === kind && child.followsPods);
+}
+
 /** Servers whose Secrets are missing or no good stay as they are; everything else goes on. */
 export async function planFor(key: string, memcached: Memcached, by: Planner, signal: AbortSignal): Promise<Plan> {
   const invalid = invalidities(memcached);
-  if (invalid.length > 0) return { steps: [], isWhole: false, faults: invalid, remarks: [] };
   const wanted = withDefaults(memcached, by.defaults);
+  if (invalid.length > 0) return { ...planOfPods(key, wanted, by), faults: invalid };
   const { found, ...inquiry } = await inquire(memcached, by.world.secrets, by.now(), signal);
   const isWhole = inquiry.faults.length === 0;
-  const surroundings = { ...found, ...(by.operator && { operator: by.operator }) };
+  const servers = serversOf(key, wanted.spec.replicas ?? present(key, wanted, by.world), by.world);
+  const surroundings = { ...found, servers, ...(by.operator && { operator: by.operator }) };
   const steps = difference(wanted, surroundings, by.world.seen(key), isWhole ? [] : [deploymentKind]);
   return { wanted, steps, isWhole, remarks: remarksOn(wanted, found), ...inquiry };
+}
+
+/** For a spec that cannot be carried out: the servers that are there keep their names all the same. */
+function planOfPods(key: string, memcached: DefaultedMemcached, { world }: Planner): Omit<Plan, 'faults'> {
+  const servers = serversOf(key, present(key, memcached, world), world);
+  const steps = difference(memcached, { servers }, world.seen(key)).filter(({ kind }) => followsPods(kind));
+  return { steps, isWhole: false, remarks: [] };
+}
+
+/** How many servers the Deployment has been told to have. */
+function present(key: string, { metadata: { uid } }: DefaultedMemcached, world: World): number {
+  const observed = world.child(deploymentKind, key);
+  return (observed?.ownerUid === uid ? observed?.deployment?.wanted : undefined) ?? 0;
 }
 
 function remarksOn({ spec }: DefaultedMemcached, { authentication }: Inquiry['found']): Remark[] {

@@ -9,10 +9,12 @@ import { applyStep, type Outcome } from './application.ts';
 import type { Step } from './difference.ts';
 import type { RecordEvent } from './events.ts';
 import { deeds, news, troubles } from './happenings.ts';
-import { type Plan, type Planner, planFor } from './plan.ts';
+import { followsPods, type Plan, type Planner, planFor } from './plan.ts';
 import { settlement } from './replicas.ts';
-import { report, settle, statusOf } from './report.ts';
-import type { World } from './world.ts';
+import { isReady, report, settle, statusOf } from './report.ts';
+import { breachesIn } from './statistics/breaches.ts';
+import type { Gatherer } from './statistics/gatherer.ts';
+import { summaryOf } from './statistics/summary.ts';
 
 /** How soon to look again at a Memcached that is not ready, should no change tell us to. */
 const NOT_READY_MS = 10_000;
@@ -23,6 +25,7 @@ const ECHO_MS = 1000;
 export interface Reconciler extends Planner {
   readonly client: Client;
   readonly recordEvent: RecordEvent;
+  readonly statistics: Pick<Gatherer, 'answersOf'>;
 }
 
 export async function reconcile(key: string, by: Reconciler, { signal }: ReconcileContext): Promise<Result | void> {
@@ -31,13 +34,14 @@ export async function reconcile(key: string, by: Reconciler, { signal }: Reconci
   if (await settleReplicas(key, memcached, by, signal)) return { requeueAfterMs: ECHO_MS };
 
   const plan = await planFor(key, memcached, by, signal);
-  const outcomes = isPaused(memcached) ? [] : await applyAll(key, plan.steps, memcached, by, signal);
+  const steps = isPaused(memcached) ? plan.steps.filter(({ kind }) => followsPods(kind)) : plan.steps;
+  const outcomes = await applyAll(key, steps, memcached, by, signal);
 
   for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);
   // What was created comes back by the watch and is reported then: the children of all come before the status of one.
   if (outcomes.length > 0 && outcomes.every(isCreation)) return { requeueAfterMs: ECHO_MS };
 
-  const seen = observe(key, memcached, by.world, plan, outcomes);
+  const seen = observe(key, memcached, by, plan, outcomes);
   const status = statusOf(memcached, seen, by.now());
   for (const trouble of troubles(memcached, status)) by.recordEvent(memcached, trouble);
   for (const remark of news(memcached, plan.remarks)) by.recordEvent(memcached, remark);
@@ -94,10 +98,11 @@ function hasKeptAutoscaler({ step, fault }: Outcome): boolean {
 function observe(
   key: string,
   memcached: Memcached,
-  world: World,
+  { world, statistics }: Reconciler,
   { wanted, steps, isWhole, faults, remarks }: Plan,
   outcomes: readonly Outcome[],
 ): Observation {
+  const answers = statistics.answersOf(key);
   const child = world.child(deploymentKind, key);
   const deployment = child?.ownerUid === memcached.metadata.uid ? child?.deployment : undefined;
   return {
@@ -105,9 +110,10 @@ function observe(
     replicas: wanted?.spec.replicas ?? deployment?.wanted ?? 0, // without a wish of ours, what others decided
     isPaused: isPaused(memcached),
     isCarriedOut: isWhole && outcomes.filter(({ fault }) => !fault).length === steps.length,
-    faults: [...faults, ...outcomes.flatMap(({ fault }) => fault ?? [])],
+    faults: [...faults, ...breachesIn(answers ?? []), ...outcomes.flatMap(({ fault }) => fault ?? [])],
     remarks,
     ...(deployment && { deployment }),
+    ...(answers && { statistics: summaryOf(answers.map(({ figures }) => figures)) }),
     pods: world.podsOf(key).map(({ observation }) => observation),
   };
 }
@@ -133,8 +139,4 @@ function isCreation({ step, fault, isMoot }: Outcome): boolean {
 
 function isPaused({ metadata }: Memcached): boolean {
   return metadata.annotations?.[annotation.paused] === 'true';
-}
-
-function isReady({ conditions = [] }: MemcachedStatus): boolean {
-  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }

@@ -1,7 +1,7 @@
 /** Writes into the Memcached itself: its status, when it has something new to say, and replicas that have to be settled. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
-import { memcachedKind } from '../api/index.ts';
+import { memcachedKind, serverList } from '../api/index.ts';
 import { podSelector } from '../children/index.ts';
 import { type Client, isNotFound } from '../runtime/client/index.ts';
 import { conditionsOf } from '../status/conditions.ts';
@@ -11,15 +11,22 @@ import type { Settlement } from './replicas.ts';
 /** The status that follows from the observation. What others have to say in it stays. */
 export function statusOf(memcached: Memcached, seen: Observation, now: Date): MemcachedStatus {
   const { status = {} } = memcached;
+  const { memcachedVersion, ...others } = status; // one that no server tells any more is not shown
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
   return {
-    ...status,
+    ...others,
+    ...(seen.statistics ?? (memcachedVersion !== undefined && { memcachedVersion })),
     replicas: seen.replicas,
     readyReplicas: seen.deployment?.ready ?? 0,
     selector: podSelector(memcached),
+    serverList: serverList(memcached, seen.replicas),
     ...(seen.isCarriedOut && { observedGeneration: seen.generation }),
     conditions: conditionsOf(seen, status.conditions ?? [], time),
   };
+}
+
+export function isReady({ conditions = [] }: MemcachedStatus): boolean {
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
 /** Patches the status unless it is the same. Gives the Memcached as it is then. */

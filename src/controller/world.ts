@@ -97,6 +97,7 @@ export class World {
   seen(key: string): Seen {
     return {
       child: (kind) => this.child(kind, key),
+      pods: this.podsOf(key),
       isServed: (kind) => this.children.get(kind)?.isPresent() === true,
       isKnownRewrite: (uid, wanted, observed) => {
         const known = this.#rewrites.get(uid);

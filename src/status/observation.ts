@@ -12,8 +12,18 @@ export interface Observation {
   readonly faults: readonly Fault[];
   readonly deployment?: DeploymentObservation;
   readonly pods: readonly PodObservation[];
+  /** What the servers tell of themselves; absent before the first of them was asked. */
+  readonly statistics?: Statistics;
   /** What does not keep it from being ready, but should be known. */
   readonly remarks?: readonly Remark[];
+}
+
+export interface Statistics {
+  readonly currentConnections: number;
+  /** With two decimals. */
+  readonly hitRatio: string;
+  /** What runs: several while a rollout is under way; nothing while no server tells. */
+  readonly memcachedVersion?: string;
 }
 
 export interface Remark {

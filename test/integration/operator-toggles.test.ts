@@ -80,7 +80,9 @@ const BASIS: MemcachedSpec = { replicas: 3, resources: { requests: { cpu: '100m'
 async function childrenOf(name: string): Promise<Record<string, string>> {
   const { metadata } = await getMemcached(at, name);
   const found = await Promise.all(
-    children.map(async ({ kind }) => [kind.kind, await find<KubernetesObject>(at, kind, name)] as const),
+    children
+      .filter(({ followsPods }) => !followsPods) // which differ from one to the other
+      .map(async ({ kind }) => [kind.kind, await find<KubernetesObject>(at, kind, name)] as const),
   );
   const entries = found.flatMap(([kind, object]) => {
     if (!object) return [];

@@ -45,7 +45,8 @@ const TRUST_MS = 3_600_000;
 
 interface Subject {
   cancel: () => void;
-  answers: readonly Answer[];
+  /** Nothing before the first round. */
+  answers: readonly Answer[] | undefined;
   /** Connections that are kept, since a handshake costs more than a question. */
   readonly kept: Map<string, { readonly access: Access; readonly acquaintance: Acquaintance }>;
   /** Those that were found safe, and when. */
@@ -71,7 +72,13 @@ export class Gatherer {
   /** From now on its servers are asked. */
   follow(key: string): void {
     if (this.#subjects.has(key)) return;
-    const subject = { cancel: () => {}, answers: [], kept: new Map(), trusted: new Map(), mute: new Set<string>() };
+    const subject = {
+      cancel: () => {},
+      answers: undefined,
+      kept: new Map(),
+      trusted: new Map(),
+      mute: new Set<string>(),
+    };
     this.#subjects.set(key, subject);
     this.#schedule(key, subject, this.#random() * FIRST_MS);
   }
@@ -83,9 +90,14 @@ export class Gatherer {
     for (const { acquaintance } of subject?.kept.values() ?? []) acquaintance.close();
   }
 
-  /** What was told last. */
-  answersOf(key: string): readonly Answer[] {
-    return this.#subjects.get(key)?.answers ?? [];
+  /** What was told last; nothing where nobody was asked yet. */
+  answersOf(key: string): readonly Answer[] | undefined {
+    return this.#subjects.get(key)?.answers;
+  }
+
+  /** Those whose servers are asked. */
+  get keys(): Iterable<string> {
+    return this.#subjects.keys();
   }
 
   close(): void {

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Figures } from '../../memcached/index.ts';
-import { type Summary, summaryOf } from './summary.ts';
+import type { Statistics } from '../../status/observation.ts';
+import { summaryOf } from './summary.ts';
 
 function server(hits: number, misses: number, connections = 2, version = '1.6.45'): Figures {
   const rest = { items: 0, bytes: 0, limitBytes: 0, evictions: 0, uptimeSeconds: 0 };
   return { version, connections, hits, misses, ...rest };
 }
 
-test.each<[string, Figures[], Summary]>([
+test.each<[string, Figures[], Statistics]>([
   ['nobody', [], { currentConnections: 0, hitRatio: '0.00' }],
   ['no gets', [server(0, 0)], { currentConnections: 2, hitRatio: '0.00', memcachedVersion: '1.6.45' }],
   [

@@ -1,15 +1,8 @@
 /** What the figures of all servers of one Memcached come to: pure. */
 import type { Figures } from '../../memcached/index.ts';
+import type { Statistics } from '../../status/observation.ts';
 
-export interface Summary {
-  readonly currentConnections: number;
-  /** With two decimals. */
-  readonly hitRatio: string;
-  /** What runs: several while a rollout is under way; nothing while no server tells. */
-  readonly memcachedVersion?: string;
-}
-
-export function summaryOf(servers: readonly Figures[]): Summary {
+export function summaryOf(servers: readonly Figures[]): Statistics {
   const versions = [...new Set(servers.map(({ version }) => version))].toSorted(byNumbers);
   return {
     currentConnections: sum(servers, ({ connections }) => connections),

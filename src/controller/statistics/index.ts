@@ -1,0 +1,73 @@
+/** The figures of all servers, for the status of their Memcacheds and for metrics. */
+import { isDeepStrictEqual } from 'node:util';
+import type { MemcachedStatus } from '../../api/index.ts';
+import { SERVER_PORT } from '../../children/ports.ts';
+import type { Client } from '../../runtime/client/index.ts';
+import { keyOf } from '../../runtime/key.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { WorkQueue } from '../../runtime/queue/work-queue.ts';
+import type { ObservedPod } from '../observed.ts';
+import { isReady } from '../report.ts';
+import type { World } from '../world.ts';
+import { Credentials } from './credentials.ts';
+import { type Answer, Gatherer, type ServingPod } from './gatherer.ts';
+import { summaryOf } from './summary.ts';
+
+const INTERVAL_MS = 60_000;
+/** While something is going on, people look more often. */
+const RESTLESS_MS = 10_000;
+
+export interface StatisticsOptions {
+  readonly worlds: readonly World[];
+  readonly worldOf: (key: string) => World | undefined;
+  readonly client: Pick<Client, 'get'>;
+  readonly queue: Pick<WorkQueue, 'add'>;
+  readonly log: Log;
+}
+
+/** Asks the servers of every Memcached until it is closed, and queues those that have something new to show. */
+export function gatherStatistics({ worlds, worldOf, client, queue, log }: StatisticsOptions): Gatherer {
+  const credentials = new Map(worlds.map((world) => [world, new Credentials({ client, secrets: world.secrets })]));
+  const gatherer: Gatherer = new Gatherer({
+    port: SERVER_PORT.port,
+    log,
+    podsOf: (key) => (worldOf(key)?.podsOf(key) ?? []).flatMap((pod) => servingPod(pod) ?? []),
+    async accessOf(key) {
+      const world = worldOf(key);
+      const memcached = world?.memcached(key);
+      const access = world && memcached && credentials.get(world)?.accessTo(memcached);
+      if (!access) throw new Error('the Memcached is gone');
+      return access;
+    },
+    intervalOf: (key) => (isReady(worldOf(key)?.memcached(key)?.status ?? {}) ? INTERVAL_MS : RESTLESS_MS),
+    onGathered(key) {
+      const { status = {} } = worldOf(key)?.memcached(key) ?? {};
+      if (isNews(gatherer.answersOf(key) ?? [], status)) queue.add(key, 'refresh');
+    },
+  });
+  for (const world of worlds) {
+    world.memcacheds.onChange((change) => {
+      if (change.new) gatherer.follow(keyOf(change.new));
+      if (change.new || !change.old) return;
+      gatherer.forget(keyOf(change.old));
+      credentials.get(world)?.forget(keyOf(change.old));
+    });
+  }
+  return gatherer;
+}
+
+function servingPod({ metadata: { name }, address, ...pod }: ObservedPod): ServingPod | undefined {
+  return pod.isReady && !pod.isDeleting && address !== undefined ? { name, host: address } : undefined;
+}
+
+/** Whether the status shows something else. A breach is looked at each time: it ends without a change of any figure. */
+function isNews(answers: readonly Answer[], status: MemcachedStatus): boolean {
+  const { currentConnections, hitRatio, memcachedVersion } = status;
+  const shown = { currentConnections, hitRatio, ...(memcachedVersion !== undefined && { memcachedVersion }) };
+  const isBreached = status.conditions?.some(({ reason }) => reason === 'AuthNotEnforced');
+  return (
+    isBreached === true ||
+    answers.some(({ breach }) => breach !== undefined) ||
+    !isDeepStrictEqual(shown, summaryOf(answers.map(({ figures }) => figures)))
+  );
+}
