@@ -17,12 +17,14 @@ export interface Outcome {
   readonly object?: KubernetesObject;
   readonly fault?: Fault;
   readonly error?: Error;
-  /** There was nothing to do, after all: what had to go is gone, or the cluster does not know the kind any more. */
+  /** There was nothing to do, after all: what had to go is gone or somebody else's, or the cluster does not know the kind any more. */
   readonly isMoot?: true;
 }
 
 /** Holds replicas in our name while we do not mention them. */
 const HOLDER = `${MANAGED_BY}-replicas`;
+
+const MOST_TRIES = 5;
 
 type Writer = Pick<Client, 'get' | 'apply' | 'patch' | 'delete'>;
 
@@ -32,8 +34,7 @@ export async function applyStep(step: Step, ownerUid: string, client: Writer, si
     if (step.verb === 'create') return await create(step, ownerUid, client, signal);
     if (step.verb === 'leave') return conflict(step, step.kind, step.name);
     if (step.verb === 'update') return { step, object: await update(step, client, signal) };
-    await remove(step, ownerUid, client, signal);
-    return { step };
+    return (await remove(step, ownerUid, client, signal)) ? { step } : { step, isMoot: true };
   } catch (caught) {
     if (await isMoot(step, caught, client, signal)) return { step, isMoot: true };
     const error = caught instanceof Error ? caught : new Error(String(caught));
@@ -53,7 +54,7 @@ async function create(
     // An apply with a version succeeds only where there is no object.
     return { step, object: await apply(kind, desired, { resourceVersion: '1' }, client, signal) };
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 409)) throw error;
+    if (!isConflict(error)) throw error;
     const { name, namespace } = desired.metadata;
     const existing = await client.get(kind, name, namespace, { signal });
     const observed = observeChild(existing);
@@ -63,25 +64,28 @@ async function create(
   }
 }
 
-/** Deletes the child as it was seen; where it has changed since, only while it is still ours. */
+/**
+ * Deletes the child as it was seen; where it has changed since, only while it is still ours. Most changes are a status that another
+ * controller writes, sometimes several in a row. Says whether there was something to delete.
+ */
 async function remove(
   { kind, observed }: Step & { readonly verb: 'delete' },
   ownerUid: string,
   client: Writer,
   signal: AbortSignal,
-): Promise<void> {
-  const { name, namespace, uid, resourceVersion } = observed.metadata;
-  try {
-    await client.delete(kind, name, namespace, { uid, resourceVersion, signal });
-  } catch (error) {
-    if (!(error instanceof ApiError && error.status === 409)) throw error;
-    const { metadata, ownerUid: owner } = observeChild(await client.get(kind, name, namespace, { signal }));
-    if (owner === ownerUid) await client.delete(kind, name, namespace, { ...versionOf(metadata), signal });
+): Promise<boolean> {
+  let seen = observed;
+  for (let tries = 1; seen.ownerUid === ownerUid; tries += 1) {
+    const { name, namespace, uid, resourceVersion } = seen.metadata;
+    try {
+      await client.delete(kind, name, namespace, { uid, resourceVersion, signal });
+      return true;
+    } catch (error) {
+      if (!isConflict(error) || tries === MOST_TRIES) throw error;
+      seen = observeChild(await client.get(kind, name, namespace, { signal }));
+    }
   }
-}
-
-function versionOf({ uid, resourceVersion }: ObservedChild['metadata']) {
-  return { uid, resourceVersion };
+  return false;
 }
 
 /** Applies it over what is there. What bears a name of ours, and keeps ours out by it, has to go first. */
@@ -139,7 +143,7 @@ async function pass(
   try {
     await client.apply(kind, held, { fieldManager: HOLDER, force: isNew, signal });
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 409)) throw error; // else they are somebody's already
+    if (!isConflict(error)) throw error; // else they are somebody's already
   }
 }
 
@@ -169,4 +173,8 @@ function apply(
 function conflict(step: Step, { kind }: Kind, name: string): Outcome {
   const message = `${kind} ${name} exists and belongs to somebody else: rename or remove it, or give the Memcached another name`;
   return { step, fault: { reason: 'ResourceConflict', message } };
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409;
 }
