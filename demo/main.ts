@@ -49,9 +49,10 @@ async function show(signal: AbortSignal): Promise<void> {
   await kubectl('apply', '-f', NAMESPACE);
   say(await kubectl(...IN_DEMO, 'apply', '-f', EXAMPLE));
   await untilReady(kubectl);
-  say(await kubectl(...IN_DEMO, 'get', 'memcacheds,deployments,services,pods', '-o', 'wide'));
-  say('\n== What the server answers');
-  for (const line of await converse(cluster, signal)) say(line);
+  say(await kubectl(...IN_DEMO, 'get', 'memcacheds,deployments,services,endpointslices,pods', '-o', 'wide'));
+  const { name, pod } = await firstServer(kubectl);
+  say(`\n== What ${name} answers, which is ${pod} now`);
+  for (const line of await converse(cluster, pod, signal)) say(line);
   say(`\nLook around:  ${cluster.command.join(' ')} ${IN_DEMO.join(' ')} get mc -o yaml`);
   say('Remove it:    make demo-down');
 }
@@ -78,9 +79,15 @@ async function untilReady(kubectl: (...args: string[]) => Promise<string>): Prom
   }
 }
 
+/** The first name that clients connect to, and the pod that has it. */
+async function firstServer(kubectl: (...args: string[]) => Promise<string>): Promise<{ name: string; pod: string }> {
+  const get = (what: string, field: string) => kubectl(...IN_DEMO, 'get', what, '-o', `jsonpath={${field}}`);
+  const name = await get('mc/basic-cache', '.status.serverList[0]');
+  return { name, pod: `pod/${await get('endpointslice/basic-cache', '.endpoints[0].targetRef.name')}` };
+}
+
 /** Through a port of this machine, so that it works on every cluster. */
-function converse({ command, env }: Kubectl, signal: AbortSignal): Promise<string[]> {
-  const target = 'deployment/basic-cache';
+function converse({ command, env }: Kubectl, target: string, signal: AbortSignal): Promise<string[]> {
   const options = { kubectl: [...command, ...IN_DEMO], target, port: 11211, env, signal } as const;
   return withPortForward(options, async (port) => {
     const questions = ['version\r\n', 'set greeting 0 60 5\r\nhello\r\n', 'get greeting\r\n'];
