@@ -6,7 +6,7 @@ import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
 import { intruders } from './intruders.ts';
-import { DELETION_COST, type ObservedChild, observeChild } from './observed.ts';
+import { DELETION_COST, observeChild } from './observed.ts';
 import type { HandOver } from './replicas.ts';
 import type { PodMark } from './slots/farewell.ts';
 import { podKind } from './world.ts';
