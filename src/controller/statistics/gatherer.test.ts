@@ -91,6 +91,21 @@ test('asks every server once in each interval, and tells what they say', async (
   expect(gatherer.answersOf('default/a')).toBeUndefined();
 });
 
+test('new servers are asked in a moment, once', async () => {
+  const { gatherer, clock, gathered } = started();
+  gatherer.hurry('default/a'); // of which nothing is known
+  gatherer.follow('default/a');
+  clock.advance(2000);
+  await rounds(gathered, 1);
+  await vi.waitFor(() => expect(clock.timers).toBe(1));
+  gatherer.hurry('default/a');
+  gatherer.hurry('default/a');
+  expect(clock.timers).toBe(1);
+  clock.advance(2000);
+  await rounds(gathered, 2);
+  gatherer.close();
+});
+
 test('a Memcached that is forgotten is asked no more, not even to the end of a round', async () => {
   const { gatherer, clock, gathered } = started();
   let release = () => {};

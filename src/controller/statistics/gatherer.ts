@@ -38,13 +38,15 @@ export interface GathererOptions {
 const MOST_AT_ONCE = 400;
 /** Of these with servers that were mute the last time: they wait for each other, and for nobody else. */
 const MOST_MUTE_AT_ONCE = 50;
-/** The first questions of all Memcacheds are spread over this time. */
+/** The first questions, and those to new servers, are spread over this time. */
 const FIRST_MS = 2000;
 /** How often a server that was found safe is tried again. */
 const TRUST_MS = 3_600_000;
 
 interface Subject {
   cancel: () => void;
+  /** Between two rounds it waits, for long or only a moment; or a round is under way. */
+  state: 'waiting' | 'hurrying' | 'asking';
   /** Nothing before the first round. */
   answers: readonly Answer[] | undefined;
   /** Connections that are kept, since a handshake costs more than a question. */
@@ -72,15 +74,24 @@ export class Gatherer {
   /** From now on its servers are asked. */
   follow(key: string): void {
     if (this.#subjects.has(key)) return;
-    const subject = {
+    const subject: Subject = {
       cancel: () => {},
+      state: 'waiting',
       answers: undefined,
       kept: new Map(),
       trusted: new Map(),
       mute: new Set<string>(),
     };
     this.#subjects.set(key, subject);
-    this.#schedule(key, subject, this.#random() * FIRST_MS);
+    this.#hurry(key, subject);
+  }
+
+  /** Its servers have changed: they are asked in a moment, not only when it is time. */
+  hurry(key: string): void {
+    const subject = this.#subjects.get(key);
+    if (subject?.state !== 'waiting') return;
+    subject.cancel();
+    this.#hurry(key, subject);
   }
 
   forget(key: string): void {
@@ -104,8 +115,15 @@ export class Gatherer {
     for (const key of this.#subjects.keys()) this.forget(key);
   }
 
+  #hurry(key: string, subject: Subject): void {
+    this.#schedule(key, subject, this.#random() * FIRST_MS);
+    subject.state = 'hurrying';
+  }
+
   #schedule(key: string, subject: Subject, ms: number): void {
+    subject.state = 'waiting';
     subject.cancel = this.#clock.after(ms, () => {
+      subject.state = 'asking';
       void this.#gather(key, subject).finally(() => {
         if (this.#subjects.get(key) !== subject) return;
         // A little earlier or later each time, so that those who began together drift apart.

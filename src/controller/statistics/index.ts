@@ -52,6 +52,10 @@ export function gatherStatistics({ worlds, worldOf, client, queue, log }: Statis
       gatherer.forget(keyOf(change.old));
       credentials.get(world)?.forget(keyOf(change.old));
     });
+    world.pods.onChange((change) => {
+      const isNew = change.new && servingPod(change.new) && !(change.old && servingPod(change.old));
+      if (isNew && change.new?.memcached !== undefined) gatherer.hurry(change.new.memcached);
+    });
   }
   return gatherer;
 }
