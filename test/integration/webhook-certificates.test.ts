@@ -102,7 +102,8 @@ class Replica {
     const certificate = async () => this.serving;
     const handle = async (request: IncomingMessage, response: ServerResponse) =>
       void this.asked.add(await admit(request, response));
-    this.#server = await HttpsServer.start({ host, port: 0, certificate, handle, log: newLog() });
+    const limits = { connections: 512, idleMs: 120_000 }; // as webhooks have them
+    this.#server = await HttpsServer.start({ host, port: 0, certificate, handle, log: newLog(), limits });
     return `https://${host}:${this.#server.port}`;
   }
 
@@ -202,20 +203,23 @@ test('replicas agree on one certificate, and the API server trusts it', async ({
   expect((await readSecret()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
 });
 
+const WORKERS = 25;
+
 test('a renewal every few seconds goes unnoticed by 50 creations per second', async ({ signal }) => {
-  await startReplicas(12_000);
+  await startReplicas(18_000);
   await untilAdmitted(signal);
-  const created: Promise<string>[] = [];
-  const isRenewed = () => replicas.every(({ served }) => served.length >= 5);
+  const said: string[] = [];
   const since = performance.now();
-  while (!isRenewed() || created.length < 1000) {
-    signal.throwIfAborted();
-    created.push(tryCreate());
-    const next = since + created.length * 20;
-    await sleep(Math.max(0, next - performance.now()), undefined, { signal });
-  }
+  const isEnough = () => said.length >= 1000 && replicas.every(({ served }) => served.length >= 5);
+  // At the pace of 50 per second; a machine that is too slow for it does not pile up what it cannot do.
+  const createMany = async (_: unknown, worker: number) => {
+    for (let time = worker * 20; !isEnough(); time += WORKERS * 20) {
+      await sleep(Math.max(0, since + time - performance.now()), undefined, { signal });
+      said.push(await tryCreate());
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, createMany));
   const seconds = Math.round((performance.now() - since) / 1000);
-  const said = await Promise.all(created);
   const [one, other] = replicas.map(({ served }) => served.map(({ certificate }) => certificate));
   console.log(`${said.length} creations in ${seconds} s, with ${one?.length} certificates one after another`);
   expect(said.filter(Boolean)).toEqual([]);
@@ -225,6 +229,17 @@ test('a renewal every few seconds goes unnoticed by 50 creations per second', as
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const patchSecret = (body: object) => admin.patch(secretKind, CERTIFICATE_SECRET, SYSTEM, { type: 'merge', body });
+
+test('with its successor in the Secret, too, what is damaged is put back', async ({ signal }) => {
+  await startReplicas(30_000);
+  const isRenewing = ({ data }: Secret) => data['next.key'] !== undefined;
+  const { value: before } = await until('it has a successor', readSecret, isRenewing, signal);
+  await patchSecret({ data: { 'tls.key': base64('garbage') } });
+  const isBack = ({ data }: Secret) => data['tls.key'] === before.data['tls.key'];
+  const { value, ms } = await until('it is put back', readSecret, isBack, signal);
+  console.log(`put back after ${Math.round(ms)} ms`);
+  expect(value.data).toEqual(before.data);
+});
 
 test.for<[string, () => Promise<unknown>]>([
   ['deleted', () => admin.delete(secretKind, CERTIFICATE_SECRET, SYSTEM)],

@@ -13,6 +13,7 @@ import {
   newKeyring,
   prepared,
   promoted,
+  successorFrom,
   validityOf,
 } from './keyring.ts';
 import { nextStep, type Step } from './plan.ts';
@@ -79,14 +80,15 @@ export class CertificateKeeper {
   async #tend(signal: AbortSignal): Promise<number> {
     const { identity, lifetimeMs, log } = this.#options;
     const now = this.#now();
-    const kept = keyringFrom(this.#store.data ?? {}, { identity, now });
+    const data = this.#store.data ?? {};
+    const kept = keyringFrom(data, { identity, now });
     if (kept) {
       this.#serve(kept);
       const changed = await this.#store.spread(kept, signal);
       if (changed.length > 0) log.info('webhook configurations trust the certificate', { changed });
     }
-    const trustedForMs = this.#trustedForMs(kept);
-    const step = nextStep({ kept, remembered: this.#remembered(now), trustedForMs, lifetimeMs, now });
+    const [remembered, successor] = [this.#remembered(now), successorFrom(data, { identity, now })];
+    const step = nextStep({ kept, remembered, successor, trustedForMs: this.#trustedForMs(kept), lifetimeMs, now });
     if (step.act === 'wait') return Math.min(step.ms, kept && this.#trusted ? LOOK_MS : AFTER_WRITING_MS);
     const keyring = this.#keyringOf(step, now);
     const isOurs = await this.#store.keep(keyring, signal);

@@ -10,6 +10,7 @@ import {
   newKeyring,
   prepared,
   promoted,
+  successorFrom,
   validityOf,
 } from './keyring.ts';
 
@@ -120,10 +121,18 @@ test('a damaged successor is as good as none', () => {
   expect(keyringFrom(damaged, later)).toEqual({ serving: first.serving, authorities: expect.anything() as unknown });
 });
 
-test('a successor steps in when the first cannot be used', () => {
+test('of what cannot be used, the successor is saved', () => {
+  const saved = { serving: second.next, authorities: expect.anything() as unknown };
   const damaged = stored(second, { 'tls.key': base64('garbage') });
-  expect(keyringFrom(damaged, { identity, now: now + 70 * DAY })?.serving).toEqual(second.next);
-  expect(keyringFrom(stored(second), { identity, now: now + 91 * DAY })?.serving).toEqual(second.next);
+  for (const [data, days] of [
+    [damaged, 70],
+    [stored(second), 91],
+  ] as const) {
+    const at = { identity, now: now + days * DAY };
+    expect(keyringFrom(data, at)).toBeUndefined();
+    expect(successorFrom(data, at)).toEqual(saved);
+  }
+  expect(successorFrom(stored(first), order)).toBeUndefined();
 });
 
 test('a short life is possible, too', () => {

@@ -72,17 +72,24 @@ export function dataOf(keyring: Keyring): Record<string, string | null> {
 }
 
 /** What a Secret holds, if it can be used now and for this identity; nothing otherwise, whatever is wrong with it. */
-export function keyringFrom(
-  data: Readonly<Record<string, string | undefined>>,
-  { identity, now }: Pick<Order, 'identity' | 'now'>,
-): Keyring | undefined {
-  const pair = (name: string) => ({ certificate: text(data[`${name}.crt`]), key: text(data[`${name}.key`]) });
+export function keyringFrom(data: SecretData, { identity, now }: Pick<Order, 'identity' | 'now'>): Keyring | undefined {
   const authorities = text(data['ca.crt']).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  const [serving, next] = [pair('tls'), pair('next')];
-  const isUsable = (one: CertifiedKey) => isSound(one, { authorities, identity, now });
-  if (isUsable(serving)) return { serving, ...(isUsable(next) && { next }), authorities };
-  return isUsable(next) ? { serving: next, authorities } : undefined;
+  const [serving, next] = ['tls', 'next'].map((name) => {
+    const pair = { certificate: text(data[`${name}.crt`]), key: text(data[`${name}.key`]) };
+    return isSound(pair, { authorities, identity, now }) ? pair : undefined;
+  });
+  return serving && { serving, ...(next && { next }), authorities };
 }
+
+/** What can be saved of a Secret that cannot be used: the successor, in its place. */
+export function successorFrom(data: SecretData, order: Pick<Order, 'identity' | 'now'>): Keyring | undefined {
+  return keyringFrom(
+    { ...data, 'tls.crt': data['next.crt'], 'tls.key': data['next.key'], 'next.crt': undefined },
+    order,
+  );
+}
+
+type SecretData = Readonly<Record<string, string | undefined>>;
 
 export function isSound(
   pair: CertifiedKey,

@@ -8,11 +8,14 @@ const now = Date.parse('2030-01-01T00:00:00Z');
 const order = { identity: { dnsNames: ['webhooks.system.svc'] }, lifetimeMs: 90 * DAY, now };
 const keyring = newKeyring(order);
 const renewing = prepared(keyring, { ...order, now: now + 30 * DAY });
-const calm = { kept: keyring, remembered: keyring, trustedForMs: 0, lifetimeMs: 90 * DAY, now };
+const calm = { kept: keyring, remembered: keyring, successor: undefined, trustedForMs: 0, lifetimeMs: 90 * DAY, now };
 
 test('without any, one is made; what is remembered is put back first', () => {
   expect(nextStep({ ...calm, kept: undefined, remembered: undefined })).toEqual({ act: 'issue' });
   expect(nextStep({ ...calm, kept: undefined })).toEqual({ act: 'restore', keyring });
+  expect(nextStep({ ...calm, kept: undefined, successor: renewing })).toEqual({ act: 'restore', keyring });
+  const lost = { ...calm, kept: undefined, remembered: undefined, successor: renewing };
+  expect(nextStep(lost)).toEqual({ act: 'promote', keyring: renewing });
 });
 
 const third = (90 * DAY + HOUR) / 3;
@@ -43,6 +46,14 @@ test('a short life leaves less time for that', () => {
   const short = { ...order, lifetimeMs: 10_000 };
   const kept = prepared(newKeyring(short), short);
   expect(nextStep({ ...calm, kept, trustedForMs: 0, now: now + 9000 })).toEqual({ act: 'wait', ms: 550 });
+});
+
+test('nothing is waited for beyond the end of the present one', () => {
+  const short = newKeyring({ ...order, lifetimeMs: 10_000 });
+  const kept = prepared(short, { ...order, now: now + 9900 });
+  const late = { ...calm, kept, trustedForMs: 0 };
+  expect(nextStep({ ...late, now: now + 9000 })).toEqual({ act: 'wait', ms: 550 });
+  expect(nextStep({ ...late, now: now + 9900 })).toEqual({ act: 'wait', ms: 100 });
 });
 
 test('where much shorter lives are wanted now, a long one ends early', () => {

@@ -7,6 +7,8 @@ export interface Situation {
   readonly kept: Keyring | undefined;
   /** What it held when it was last good, if that is still good. */
   readonly remembered: Keyring | undefined;
+  /** What can be saved of the Secret when it is not good. */
+  readonly successor: Keyring | undefined;
   /** For how long every webhook configuration has been trusting what the Secret holds; nothing: not all of them do. */
   readonly trustedForMs: number | undefined;
   /** Of certificates that are made now. */
@@ -29,15 +31,18 @@ export type Step =
 /** API servers learn of a changed configuration one by one, a moment later: so long at least it is trusted before it is served. */
 const SETTLING_MS = 30_000;
 
-export function nextStep({ kept, remembered, trustedForMs, lifetimeMs, now }: Situation): Step {
-  if (!kept) return remembered ? { act: 'restore', keyring: remembered } : { act: 'issue' };
+export function nextStep({ kept, remembered, successor, trustedForMs, lifetimeMs, now }: Situation): Step {
+  if (!kept) {
+    if (remembered) return { act: 'restore', keyring: remembered };
+    return successor ? { act: 'promote', keyring: successor } : { act: 'issue' };
+  }
   const { from, until } = validityOf(kept.serving);
   const isTooLong = until - now > 2 * lifetimeMs; // shorter ones are wanted by now
   const at = (thirds: number) => (isTooLong ? now : from + ((until - from) * thirds) / 3);
   if (!kept.next) return waitUntil(at(1), now) ?? { act: 'prepare', keyring: kept };
   if (trustedForMs === undefined) return { act: 'wait', ms: until - now }; // until it is said to be trusted
-  const settled = now - trustedForMs + Math.min(SETTLING_MS, lifeOf(kept.next) / 20);
-  return waitUntil(Math.max(at(2), settled), now) ?? { act: 'promote', keyring: kept };
+  const settled = now - trustedForMs + Math.min(SETTLING_MS, lifeOf(kept.next) / 20, lifeOf(kept.serving) / 20);
+  return waitUntil(Math.min(until, Math.max(at(2), settled)), now) ?? { act: 'promote', keyring: kept };
 }
 
 function waitUntil(time: number, now: number): Step | undefined {
