@@ -88,7 +88,7 @@ export class Churn {
     const ours = memcacheds.filter((one) => !isUpToDate(one)).map((one) => `${one.metadata.name} has an old status`);
     const theirs = memcacheds.filter((one) => !isReady(one)).map((one) => `${one.metadata.name} is not ready`);
     if (memcacheds.length !== this.wanted.size) theirs.push(`${memcacheds.length} Memcacheds`);
-    for (const child of children.filter(({ needsCrd }) => !needsCrd)) {
+    for (const child of children.filter(followsSpec)) {
       const objects = await this.#list<KubernetesObject>(child.kind, MANAGED_SELECTOR);
       const found = new Map(objects.map((one) => [one.metadata.name, one]));
       for (const one of memcacheds) {
@@ -106,6 +106,11 @@ export class Churn {
   async #list<T>(kind: Kind, labelSelector?: string): Promise<readonly T[]> {
     return (await persistently(() => this.#at.client.list<T>(kind, { namespace: NAMESPACE, labelSelector }))).items;
   }
+}
+
+/** Whether it is there in every cluster, and can be told from the Memcached alone. */
+function followsSpec({ needsCrd, followsPods }: Child): boolean {
+  return !needsCrd && !followsPods;
 }
 
 /** What is wrong with a child, if anything is. */
