@@ -124,7 +124,7 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
   for (const world of worlds.values()) watch(world, queue);
   const { recordEvent, settled } = eventRecorder(client, log, hostname(), () => new Date());
   const worldOf = (key: string) => worlds.get(partsOf(key).namespace ?? '') ?? worlds.get(EVERYWHERE);
-  const statistics = gatherStatistics({ worlds: [...worlds.values()], worldOf, client, queue, log });
+  const statistics = gatherStatistics({ worlds: [...worlds.values()], worldOf, queue, log, signal });
   serverMetrics(registry, statistics);
   const by = {
     client,

@@ -1,4 +1,4 @@
-/** What is remembered of a Secret that a Memcached names: what follows from its content, and nothing of the content itself. */
+/** What is to be known about a Secret that a Memcached names: what follows from its content, and nothing of the content itself. */
 import { type CertificateFacts, examineCertificate } from './certificate.ts';
 import type { Secret } from './content.ts';
 import { examinePasswords, type PasswordFacts } from './passwords.ts';

@@ -12,13 +12,21 @@ export interface SecretsOptions extends Pick<InformerOptions<StoredObject>, 'nam
   readonly client: Pick<Client, 'list' | 'watch' | 'get'>;
 }
 
+interface Known {
+  /** Without a version there was no such Secret. */
+  readonly version?: string;
+  readonly facts?: SecretFacts;
+  /** Whoever asks the servers for their figures needs it. */
+  readonly secret?: Secret;
+}
+
 export class Secrets {
   readonly informer: Informer<StoredObject>;
   readonly #client: Pick<Client, 'get'>;
-  /** What was found last. Without a version there was no such Secret. */
-  readonly #known = new Map<string, { readonly version?: string; readonly facts?: SecretFacts }>();
+  /** What was found last. */
+  readonly #known = new Map<string, Known>();
   /** Reads that are under way, by key and version: whoever else wants to know waits for the same. */
-  readonly #reading = new Map<string, Promise<SecretFacts | undefined>>();
+  readonly #reading = new Map<string, Promise<Known>>();
 
   constructor(options: SecretsOptions) {
     this.#client = options.client;
@@ -33,12 +41,21 @@ export class Secrets {
     this.#known.delete(key);
   }
 
-  /** What is in the Secret; nothing if there is none. Rejects when the API does not tell. */
+  /** What is to be known about the Secret; nothing if there is none. Rejects when the API does not tell. */
   async facts(key: string, signal: AbortSignal): Promise<SecretFacts | undefined> {
+    return (await this.#current(key, signal)).facts;
+  }
+
+  /** The Secret itself; nothing if there is none. Rejects when the API does not tell. */
+  async secret(key: string, signal: AbortSignal): Promise<Secret | undefined> {
+    return (await this.#current(key, signal)).secret;
+  }
+
+  async #current(key: string, signal: AbortSignal): Promise<Known> {
     const watched = this.informer.get(key);
     const version = watched && versionOf(watched);
     const known = this.#known.get(key);
-    if (known && known.version === version) return known.facts;
+    if (known && known.version === version) return known;
     const question = `${key} ${version}`;
     const reading =
       this.#reading.get(question) ?? this.#read(key, signal).finally(() => this.#reading.delete(question));
@@ -47,17 +64,18 @@ export class Secrets {
   }
 
   /** One that was not watched yet is asked for as well: it may have been created a moment ago. */
-  async #read(key: string, signal: AbortSignal): Promise<SecretFacts | undefined> {
+  async #read(key: string, signal: AbortSignal): Promise<Known> {
     const { name, namespace } = partsOf(key);
     try {
       const secret = await this.#client.get<Secret>(secretKind, name, namespace, { signal });
-      const facts = factsOf(secret);
-      this.#known.set(key, { version: versionOf(secret), facts });
-      return facts;
+      const known = { version: versionOf(secret), facts: factsOf(secret), secret };
+      this.#known.set(key, known);
+      return known;
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      this.#known.set(key, {}); // until the watch tells of it
-      return undefined;
+      const known = {};
+      this.#known.set(key, known); // until the watch tells of it
+      return known;
     }
   }
 }

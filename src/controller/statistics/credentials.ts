@@ -1,48 +1,39 @@
 /** The certificates and passwords of the servers, read out of the Secrets that their Memcacheds name. */
 import type { Memcached } from '../../api/index.ts';
 import type { Authentication } from '../../memcached/index.ts';
-import type { Client } from '../../runtime/client/index.ts';
 import { keyOf } from '../../runtime/key.ts';
 import { bytesOf, type Secret } from '../secrets/content.ts';
 import { type SecretReference, secretReferences } from '../secrets/references.ts';
-import { type Secrets, secretKind } from '../secrets/secrets.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { type Access, accessWith, type CertificateFiles } from './access.ts';
 
 /** Servers that ask for nothing. */
 const OPEN: Access = { server: {} };
 
-export interface CredentialsOptions {
-  readonly client: Pick<Client, 'get'>;
-  readonly secrets: Pick<Secrets, 'informer'>;
-}
-
 export class Credentials {
-  readonly #options: CredentialsOptions;
+  readonly #secrets: Pick<Secrets, 'secret'>;
   /** What it takes to get at the servers of a Memcached, and what that was made of. */
   readonly #known = new Map<string, { readonly origin: string; readonly access: Access }>();
 
-  constructor(options: CredentialsOptions) {
-    this.#options = options;
+  constructor(secrets: Pick<Secrets, 'secret'>) {
+    this.#secrets = secrets;
   }
 
   /** The same as the last time unless a Secret, or what the Memcached says of it, has changed. Rejects where it cannot be told. */
-  async accessTo(memcached: Memcached): Promise<Access> {
+  async accessTo(memcached: Memcached, signal: AbortSignal): Promise<Access> {
     const references = secretReferences(memcached);
     if (references.length === 0) return OPEN;
-    const key = keyOf(memcached);
+    const named = await Promise.all(references.map((reference) => this.#read(memcached, reference, signal)));
     const requiresClientCertificate = memcached.spec.security?.tls?.enableClientCert === true;
     const origin = JSON.stringify([
       requiresClientCertificate,
-      ...references.map(({ use, name }) => [use, name, this.#versionOf(`${memcached.metadata.namespace}/${name}`)]),
+      ...named.map(({ use, secret: { metadata } }) => [use, metadata.uid, metadata.resourceVersion]),
     ]);
+    const key = keyOf(memcached);
     const known = this.#known.get(key);
     if (known?.origin === origin) return known.access;
-    const read = (use: SecretReference['use']) =>
-      this.#read(
-        memcached,
-        references.find((reference) => reference.use === use),
-      );
-    const [certificates, passwords] = await Promise.all([read('tls'), read('authentication')]);
+    const find = (use: SecretReference['use']) => named.find((one) => one.use === use)?.secret;
+    const [certificates, passwords] = [find('tls'), find('authentication')];
     const access = accessWith({
       tls: certificates && certificatesIn(certificates),
       requiresClientCertificate,
@@ -56,13 +47,10 @@ export class Credentials {
     this.#known.delete(key);
   }
 
-  #versionOf(key: string): string | undefined {
-    const { uid, resourceVersion } = this.#options.secrets.informer.get(key)?.metadata ?? {};
-    return uid && `${uid} ${resourceVersion}`;
-  }
-
-  async #read({ metadata }: Memcached, reference: SecretReference | undefined): Promise<Secret | undefined> {
-    return reference && this.#options.client.get<Secret>(secretKind, reference.name, metadata.namespace);
+  async #read({ metadata }: Memcached, { use, name }: SecretReference, signal: AbortSignal) {
+    const secret = await this.#secrets.secret(`${metadata.namespace}/${name}`, signal);
+    if (!secret) throw new Error(`Secret ${name} does not exist`);
+    return { use, secret };
   }
 }
 

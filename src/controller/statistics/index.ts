@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MemcachedStatus } from '../../api/index.ts';
 import { SERVER_PORT } from '../../children/ports.ts';
-import type { Client } from '../../runtime/client/index.ts';
 import { keyOf } from '../../runtime/key.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { WorkQueue } from '../../runtime/queue/work-queue.ts';
@@ -20,14 +19,15 @@ const RESTLESS_MS = 10_000;
 export interface StatisticsOptions {
   readonly worlds: readonly World[];
   readonly worldOf: (key: string) => World | undefined;
-  readonly client: Pick<Client, 'get'>;
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly log: Log;
+  /** Ends what is being read. */
+  readonly signal: AbortSignal;
 }
 
 /** Asks the servers of every Memcached until it is closed, and queues those that have something new to show. */
-export function gatherStatistics({ worlds, worldOf, client, queue, log }: StatisticsOptions): Gatherer {
-  const credentials = new Map(worlds.map((world) => [world, new Credentials({ client, secrets: world.secrets })]));
+export function gatherStatistics({ worlds, worldOf, queue, log, signal }: StatisticsOptions): Gatherer {
+  const credentials = new Map(worlds.map((world) => [world, new Credentials(world.secrets)]));
   const gatherer: Gatherer = new Gatherer({
     port: SERVER_PORT.port,
     log,
@@ -35,7 +35,7 @@ export function gatherStatistics({ worlds, worldOf, client, queue, log }: Statis
     async accessOf(key) {
       const world = worldOf(key);
       const memcached = world?.memcached(key);
-      const access = world && memcached && credentials.get(world)?.accessTo(memcached);
+      const access = world && memcached && credentials.get(world)?.accessTo(memcached, signal);
       if (!access) throw new Error('the Memcached is gone');
       return access;
     },
