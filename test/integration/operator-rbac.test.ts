@@ -10,8 +10,9 @@ import { children } from '../../src/children/index.ts';
 import { serviceKind } from '../../src/children/service.ts';
 import { serviceMonitorKind } from '../../src/children/service-monitor.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { PolicyRule } from '../../src/kubernetes/policy-rule.ts';
 import { webhookPermissions } from '../../src/webhooks/permissions.ts';
-import { type AuditEntry, requestsSince, summary } from '../support/audit.ts';
+import { requestsSince, summary } from '../support/audit.ts';
 import { ROOT, startCluster } from '../support/cluster.ts';
 import {
   change,
@@ -27,6 +28,7 @@ import {
 } from '../support/memcacheds.ts';
 import { newAccount, scrape } from '../support/metrics.ts';
 import { OPERATOR_USER } from '../support/operator.ts';
+import { grantedBy, usedBy } from '../support/permissions.ts';
 import { certificate, putSecret } from '../support/secrets.ts';
 import { installServiceMonitors, SERVICE_MONITOR_CRD } from '../support/service-monitors.ts';
 
@@ -45,11 +47,7 @@ const EVERYTHING: Memcached['spec'] = {
 };
 
 interface Role extends KubernetesObject {
-  readonly rules: readonly {
-    readonly apiGroups: readonly string[];
-    readonly resources: readonly string[];
-    readonly verbs: readonly string[];
-  }[];
+  readonly rules: readonly PolicyRule[];
 }
 
 async function role(): Promise<Role> {
@@ -58,27 +56,9 @@ async function role(): Promise<Role> {
   return objects.find(({ kind }) => kind === 'ClusterRole') as Role;
 }
 
-/** "patch apps/deployments" and the like. */
-function grantedBy({ rules }: Pick<Role, 'rules'>): string[] {
-  return rules.flatMap(({ apiGroups, resources, verbs }) =>
-    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),
-  );
-}
-
 /** No request shows that these are used, since only admission asks for them. They have a test of their own. */
 function isAskedByAdmission(permission: string): boolean {
   return permission === 'update memcached.c5c3.io/memcacheds/finalizers' || permission.startsWith('delete ');
-}
-
-/** What was needed for these requests to succeed. */
-function usedBy(requests: readonly AuditEntry[]): Set<string> {
-  const used = requests.flatMap(({ verb, objectRef, responseStatus }) => {
-    const { apiGroup = '', resource = '', subresource } = objectRef ?? {};
-    const what = `${apiGroup}/${resource}${subresource === undefined ? '' : `/${subresource}`}`;
-    // An apply that makes an object needs the permission to create it, too.
-    return responseStatus?.code === 201 ? [`${verb} ${what}`, `create ${what}`] : [`${verb} ${what}`];
-  });
-  return new Set(used);
 }
 
 const isInConflict = (seen: Memcached) => conditions(seen)['Degraded'] === 'True/ResourceConflict';
@@ -147,8 +127,8 @@ test('nothing is refused, and everything granted is used', async ({ signal }) =>
 
   // Without streaming lists it has to ask for plain ones. (An API server that has just started refuses what it will soon allow.)
   await startCluster({ ...CLUSTER, apiserverArgs: ['--feature-gates=WatchList=false'] });
-  const granted = new Set(grantedBy(await role()).filter((permission) => !isAskedByAdmission(permission)));
-  const seen = granted.difference(new Set(grantedBy({ rules: webhookPermissions() }))); // those have a test of their own
+  const own = grantedBy((await role()).rules).difference(grantedBy(webhookPermissions())); // those have a test of their own
+  const seen = new Set([...own].filter((permission) => !isAskedByAdmission(permission)));
   const unused = async () => [...seen.difference(usedBy(await requestsSince(at.cluster, 0)))];
   await until(at, 'all is used', unused, ({ length }) => length === 0, signal);
 });

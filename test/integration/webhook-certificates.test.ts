@@ -6,7 +6,7 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addresses } from '../../devcluster/instance.ts';
-import { memcachedKind } from '../../src/api/index.ts';
+import { GROUP, memcachedKind } from '../../src/api/index.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { WebhookConfiguration } from '../../src/kubernetes/webhook-configuration.ts';
 import type { CertifiedKey } from '../../src/runtime/certificates/certificate.ts';
@@ -22,11 +22,14 @@ import {
   registrations,
   validation,
 } from '../../src/webhooks/configurations.ts';
+import { certificatePermissions, webhookPermissions } from '../../src/webhooks/permissions.ts';
+import { requestsSince, summary } from '../support/audit.ts';
 import { startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { administrator, memcached, NAMESPACE, until as untilAlive } from '../support/memcacheds.ts';
 import { installOperator } from '../support/operator.ts';
+import { grantedBy, usedBy } from '../support/permissions.ts';
 
-const CLUSTER = { name: 'test-certificates', form: 'none' } as const;
+const CLUSTER = { name: 'test-certificates', form: 'none', audit: true } as const;
 const SYSTEM = 'memcached-operator-system';
 const DAY_MS = 86_400_000;
 
@@ -316,3 +319,15 @@ function withoutBundle(webhooks: WebhookConfiguration['webhooks'] = []) {
     clientConfig,
   }));
 }
+
+test('nothing was refused, and everything granted is used', async ({ signal }) => {
+  const requests = () => requestsSince(cluster, 0);
+  expect(summary((await requests()).filter(({ responseStatus }) => responseStatus?.code === 403))).toBe('nothing');
+  // Without streaming lists it has to ask for plain ones.
+  await startCluster({ ...CLUSTER, apiserverArgs: ['--feature-gates=WatchList=false'] });
+  await startReplicas(DAY_MS);
+  const granted = grantedBy([...webhookPermissions(), ...certificatePermissions()]);
+  granted.delete(`get ${GROUP}/${memcachedKind.plural}`); // that is for scaling
+  const unused = async () => [...granted.difference(usedBy(await requests()))];
+  expect((await until('all is used', unused, ({ length }) => length === 0, signal)).value).toEqual([]);
+});
