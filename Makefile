@@ -78,7 +78,7 @@ run: install ## Run the operator on this machine. WEBHOOKS=1: the cluster asks i
 	@exec node src/main.ts --kubeconfig '$(CLUSTER_KUBECONFIG)' $(if $(WEBHOOKS),--webhook-local-host auto) $(ARGS)
 
 .PHONY: generate manifests
-generate manifests: $(INSTALLED) ## Write what is made from the code: CRD, permissions, API reference
+generate manifests: $(INSTALLED) ## Write what is made from the code: CRD, permissions, webhooks, API reference
 	@node src/generate/main.ts
 
 .PHONY: bench
