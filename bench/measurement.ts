@@ -60,7 +60,8 @@ export async function measureArrival(scene: Scene): Promise<Arrival> {
   const ended = new AbortController();
   const signal = AbortSignal.any([scene.signal, operator.lost, ended.signal]);
   await createNamespace(client, namespace, signal);
-  const kinds = children.map(({ kind }) => new Counter({ client, namespace, kind }, signal));
+  const ofSpec = children.filter(({ followsPods }) => !followsPods); // as the bare client makes them
+  const kinds = ofSpec.map(({ kind }) => new Counter({ client, namespace, kind }, signal));
   const ready = new Counter({ client, namespace, kind: memcachedKind, counts: isReady }, signal);
   await Promise.all([ready, ...kinds].map((counter) => counter.synced));
   await audit.next();
@@ -76,7 +77,7 @@ export async function measureArrival(scene: Scene): Promise<Arrival> {
     after(ready.until(count, signal)),
   ]);
   const state = () =>
-    `${kinds.map((counter, index) => `${counter.count} ${children[index]?.kind.plural}`).join(', ')}, ${ready.count} ready`;
+    `${kinds.map((counter, index) => `${counter.count} ${ofSpec[index]?.kind.plural}`).join(', ')}, ${ready.count} ready`;
   const [[createdMs, childrenMs, readyMs]] = await timed(`${count} Memcacheds for the operator`, times, state);
   ended.abort();
   const requests = await settled(scene);
