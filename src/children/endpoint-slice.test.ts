@@ -69,5 +69,6 @@ test('tells again what it was told', () => {
   expect(slots).toHaveLength(64);
   expect([slots[0], slots[1], slots[2], slots[63]]).toEqual(['pod-0', undefined, 'pod-2', 'pod-63']);
   expect(slotsIn({})).toEqual([]);
+  expect(slotsIn({ endpoints: null })).toEqual([]);
   expect(slotsIn({ endpoints: [{ addresses: ['10.0.0.1'], hostname: 'x' }, { addresses: ['10.0.0.2'] }] })).toEqual([]);
 });

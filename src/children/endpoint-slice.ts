@@ -53,9 +53,9 @@ function endpointOf(
 }
 
 /** The pods that an EndpointSlice of ours names, by their slots. */
-export function slotsIn({ endpoints = [] }: Pick<EndpointSlice, 'endpoints'>): readonly (string | undefined)[] {
+export function slotsIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): readonly (string | undefined)[] {
   const slots: (string | undefined)[] = [];
-  for (const { hostname = '', targetRef } of endpoints) {
+  for (const { hostname = '', targetRef } of endpoints ?? []) {
     const slot = Number(/-(\d{1,2})$/.exec(hostname)?.[1] ?? Number.NaN);
     if (Number.isInteger(slot) && targetRef) slots[slot] = targetRef.name;
   }

@@ -6,7 +6,8 @@ export interface EndpointSlice extends KubernetesObject {
   readonly kind: 'EndpointSlice';
   readonly addressType: 'IPv4' | 'IPv6';
   readonly ports?: readonly { readonly name: string; readonly port: number; readonly protocol: 'TCP' }[];
-  readonly endpoints?: readonly Endpoint[];
+  /** The server writes null for an empty list. */
+  readonly endpoints?: readonly Endpoint[] | null;
 }
 
 export interface Endpoint {
