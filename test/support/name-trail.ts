@@ -12,8 +12,8 @@ export interface Moment {
   readonly names: Names;
 }
 
-export function namesIn({ endpoints = [] }: Pick<EndpointSlice, 'endpoints'>): Names {
-  const ready = endpoints.filter(({ conditions }) => conditions?.ready);
+export function namesIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Names {
+  const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready);
   return Object.fromEntries(ready.map(({ hostname = '', targetRef }) => [hostname, targetRef?.name ?? '']));
 }
 
