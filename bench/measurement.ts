@@ -1,10 +1,10 @@
 /** What is measured of the operator: a crowd arrives, everything is quiet, and it is started anew. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { memcachedKind } from '../src/api/index.ts';
+import { memcachedKind, withDefaults } from '../src/api/index.ts';
 import { children } from '../src/children/index.ts';
 import type { Client } from '../src/runtime/client/index.ts';
 import { type ApiRequest, type AuditLog, bySort, isWrite } from './audit.ts';
-import { Counter, createCrowd, isReady } from './crowd.ts';
+import { Counter, createCrowd, isReady, memcachedNamed } from './crowd.ts';
 import { createNamespace } from './floor.ts';
 import type { Operator } from './operator.ts';
 import { say, timed } from './progress.ts';
@@ -54,13 +54,20 @@ const SETTLED_WITHIN_S = 120;
 /** A process that follows a handful of idle watches takes less, even while it is profiled. */
 const IDLE_CPU_MS_PER_S = 100;
 
+/** The children that each of the Memcacheds wants, whatever becomes of its pods: the bare client makes the same. */
+function childrenOfEach(namespace: string) {
+  const { metadata, ...one } = memcachedNamed('any', namespace);
+  const wanted = withDefaults({ ...one, metadata: { ...metadata, uid: 'any' } });
+  return children.filter(({ build }) => build(wanted, {}) !== undefined);
+}
+
 /** Creates the Memcacheds and waits until all is done. */
 export async function measureArrival(scene: Scene): Promise<Arrival> {
   const { client, operator, audit, namespace, count } = scene;
   const ended = new AbortController();
   const signal = AbortSignal.any([scene.signal, operator.lost, ended.signal]);
   await createNamespace(client, namespace, signal);
-  const ofSpec = children.filter(({ followsPods }) => !followsPods); // as the bare client makes them
+  const ofSpec = childrenOfEach(namespace);
   const kinds = ofSpec.map(({ kind }) => new Counter({ client, namespace, kind }, signal));
   const ready = new Counter({ client, namespace, kind: memcachedKind, counts: isReady }, signal);
   await Promise.all([ready, ...kinds].map((counter) => counter.synced));
