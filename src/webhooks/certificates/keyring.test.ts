@@ -87,6 +87,22 @@ const selfSigned = createCertificate({
   notBefore: new Date(now - DAY),
   notAfter: new Date(now + DAY),
 });
+const authority = createCertificate({
+  subject: 'an authority',
+  isAuthority: true,
+  notBefore: new Date(now - 9 * DAY),
+  notAfter: new Date(now + DAY),
+});
+const past = { notBefore: new Date(now - 9 * DAY), notAfter: new Date(now - 1) };
+const expired = createCertificate({ subject: 'us', ...identity, ...past, issuer: authority });
+
+/** The same certificate with a signature that nobody made. */
+function forged(pem: string): string {
+  const bytes = new X509Certificate(pem).raw;
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+  return new X509Certificate(bytes).toString();
+}
+
 const elsewhere = newKeyring({ ...order, identity: { dnsNames: ['webhooks.system.svc'] } });
 
 test.for<[string, Record<string, string | undefined>]>([
@@ -98,6 +114,15 @@ test.for<[string, Record<string, string | undefined>]>([
   ['what is not even base64', { 'tls.crt': '%%%' }],
   ['an authority that did not sign it', { 'ca.crt': stored(foreign)['ca.crt'] }],
   ['no authority', { 'ca.crt': '' }],
+  ['a forged signature', { 'tls.crt': base64(forged(first.serving.certificate)) }],
+  [
+    'an expired certificate of an authority that goes on',
+    {
+      'tls.crt': base64(expired.certificate),
+      'tls.key': base64(expired.key),
+      'ca.crt': base64(authority.certificate),
+    },
+  ],
   [
     'a garbled authority beside the right one',
     { 'ca.crt': base64(`${bundleOf(first)}${bundleOf(first).replace(/MI\w{8}/, '')}`) },

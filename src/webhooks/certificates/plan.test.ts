@@ -58,6 +58,7 @@ test('nothing is waited for beyond the end of the present one', () => {
 
 test('where much shorter lives are wanted now, a long one ends early', () => {
   expect(nextStep({ ...calm, lifetimeMs: 46 * DAY }).act).toBe('wait');
+  expect(nextStep({ ...calm, lifetimeMs: 44 * DAY }).act).toBe('prepare');
   const short = { ...calm, lifetimeMs: 10_000 };
   expect(nextStep(short)).toEqual({ act: 'prepare', keyring });
   const kept = prepared(keyring, { ...order, lifetimeMs: 10_000 });
