@@ -22,7 +22,8 @@ export function certificateFiles(directory: string): CertificateSource {
     return { file, text };
   };
   return async () => {
-    const [certificate, key] = await Promise.all([read('tls.crt'), read('tls.key')]);
+    const certificate = await read('tls.crt');
+    const key = await read('tls.key');
     const parsed = parse(certificate, (text) => new X509Certificate(text));
     const isPair = parsed.checkPrivateKey(parse(key, createPrivateKey));
     if (!isPair) throw new UnusableCertificate(`${certificate.file} is not a certificate of the key ${key.file}`);
