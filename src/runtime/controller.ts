@@ -1,6 +1,6 @@
 /** The workers: they take names from the queue, have them reconciled, and see to it that what failed is tried again. */
 import { randomUUID } from 'node:crypto';
-import { isPassing } from './client/index.ts';
+import { longestWaitMs } from './client/index.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { partsOf } from './key.ts';
 import type { Log } from './log.ts';
@@ -40,8 +40,6 @@ export interface WorkersOptions {
 }
 
 const GRACE_MS = 15_000;
-/** What passes by itself is over at any moment; anything else may take as long as somebody takes to see it. */
-const LONGEST_PASSING_MS = 5_000;
 
 /** Resolves when the signal was given and the last running reconcile is finished. Never rejects. */
 export async function runWorkers(options: WorkersOptions): Promise<void> {
@@ -78,7 +76,7 @@ async function reconcileOnce(key: string, options: WorkersOptions, context: Reco
     queue.addAfter(key, result.requeueAfterMs, 'refresh');
     return 'requeue';
   } catch (error) {
-    const retryInMs = isPassing(error) ? queue.retry(key, LONGEST_PASSING_MS) : queue.retry(key);
+    const retryInMs = queue.retry(key, longestWaitMs(error));
     const fields = { controller, ...partsOf(key), reconcileId: context.reconcileId };
     if (context.signal.aborted) log.info('reconcile broken off', fields);
     else log.error('reconcile failed', { ...fields, error, retryInMs: Math.round(retryInMs) });

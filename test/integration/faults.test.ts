@@ -56,7 +56,8 @@ for (const [index, name] of (Object.keys(faults) as FaultName[]).entries()) {
     const asked = `${watches - calls.watches} watches, ${reads - calls.reads} reads, ${writes - calls.writes} writes`;
     const notice = lines.find(({ error }) => (error as { reason?: string } | undefined)?.reason === 'silent');
     const noticed = notice ? `; first silence noticed after ${seconds(Date.parse(notice.time) - begin)}` : '';
-    summary.push(`${name.padEnd(15)} operator ${seconds(operatorMs)}, all ${seconds(allMs)}${noticed}`);
+    const again = `asks again after ${seconds(proxy.askedAgainAfterMs ?? Number.NaN)}`;
+    summary.push(`${name.padEnd(15)} operator ${seconds(operatorMs)}, all ${seconds(allMs)}; ${again}${noticed}`);
     console.log(`${summary.at(-1)}; ${asked}; ${said} of ${lines.length} log lines are errors; ${shown(figures)}`);
     expect(await churn.unfinished()).toEqual({ ours: [], theirs: [] });
   });

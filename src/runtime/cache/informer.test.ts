@@ -230,7 +230,8 @@ test('it knows how far it is: by changes, by bookmarks, and by a list of what wa
 });
 
 test.for([
-  { how: 'lost', waits: [0.25, 0.5, 1, 2, 4, 5, 5, 5, 5, 5] },
+  { how: 'lost', waits: [0.25, 0.5, 1, 1, 1, 1, 1, 1, 1, 1] },
+  { how: 'broken', waits: [0.25, 0.5, 1, 2, 4, 5, 5, 5, 5, 5] },
   { how: 'forbidden', waits: [0.25, 0.5, 1, 2, 4, 8, 16, 30, 30, 30] },
 ] as const)('waits get longer when the server is $how, up to a limit', async ({ how, waits: expected }) => {
   const server = serverWith('a');

@@ -32,10 +32,8 @@ export interface InformerOptions<Stored extends StoredObject> extends Scope {
   readonly random?: () => number;
 }
 
-/** What passes by itself is over at any moment. */
-const BACKOFF = { baseMs: 250, capMs: 5_000 };
-/** A refusal, or a kind that is not installed, is as it is until somebody does something about it. */
-const LONG_BACKOFF = { ...BACKOFF, capMs: 30_000 };
+/** The first wait; each one after it is twice as long. */
+const WAIT_MS = 250;
 /** A watch that has held for so long makes the troubles before it forgotten. */
 const HEALTHY_MS = 10_000;
 /** A watch is ended by the server after this time or up to twice as long, so that many do not end at once. */
@@ -144,9 +142,10 @@ export class Informer<Stored extends StoredObject> {
   }
 
   #move(happening: Happening): void {
-    const { outcome, error, isLasting } = happening;
-    const backoff = isLasting ? LONG_BACKOFF : BACKOFF;
-    this.#state = follow(this.#state, happening, (troubles) => backoffMs(backoff, troubles, this.#random));
+    this.#state = follow(this.#state, happening, (troubles, capMs) =>
+      backoffMs({ baseMs: WAIT_MS, capMs }, troubles, this.#random),
+    );
+    const { outcome, error } = happening;
     const fields = { kind: this.kind.kind, outcome, ...this.#state };
     const isTrouble = this.#state.at === 'waiting' && (outcome === 'failed' || outcome === 'refused');
     if (isTrouble) this.#options.log.error('watch failed', { ...fields, error });

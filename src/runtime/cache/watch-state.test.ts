@@ -1,4 +1,5 @@
 /** Recovery of a watch: every state with everything that can happen in it. */
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { ApiError, ConnectionLost } from '../client/index.ts';
 import {
@@ -16,6 +17,44 @@ const PLACES: readonly Place[] = ['stream', 'pages', 'watch'];
 const OUTCOMES: readonly Outcome[] = ['listed', 'ended', 'expired', 'refused', 'missing', 'failed'];
 const backoff = (troubles: number) => 100 * 2 ** troubles;
 const shown = (state: WatchState) => ('next' in state ? `${state.at} ${state.ms} ${state.next}` : state.at);
+
+/** When a step is taken, in the words of the drawing. */
+function whenOf(first: WatchState, second: WatchState): string {
+  if (first.at === 'waiting') return ', after a wait';
+  return second.at === 'waiting' ? ', at once but not twice' : '';
+}
+
+/** The lines of a drawing of what `follow` does. What leads to the same as a failure is not listed. */
+function drawn(): string[] {
+  const steps = PLACES.flatMap((at) => {
+    const edge = (outcome: Outcome) => {
+      const first = follow({ at, troubles: 0, isHurried: false }, { outcome }, backoff);
+      const second = follow({ at, troubles: 0, isHurried: true }, { outcome }, backoff);
+      return `${at} --> ${first.at === 'waiting' ? first.next : first.at}: *${whenOf(first, second)}`;
+    };
+    const outcomes = Map.groupBy(OUTCOMES, edge);
+    return [...outcomes].map(([line, names]) =>
+      line.replace('*', names.includes('failed') ? 'anything else' : names.join(' or ')),
+    );
+  });
+  const absent: WatchState = { at: 'absent', next: 'stream', ms: 0, troubles: 1 };
+  const ends = Map.groupBy(['rested', 'woken'] as const, (outcome) => follow(absent, { outcome }, backoff).at);
+  return [
+    `[*] --> ${START.at}`,
+    ...steps,
+    ...[...ends].map(([to, outcomes]) => `absent --> ${to}: ${outcomes.join(' or ')}`),
+  ];
+}
+
+test('the drawing in ARCHITECTURE.md shows exactly what it does', async () => {
+  const page = await readFile(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8');
+  const drawing = /^## Watch recovery$.*?^stateDiagram-v2$(.*?)^```$/ms.exec(page)?.[1] ?? '';
+  const lines = drawing
+    .trim()
+    .split('\n')
+    .map((line) => line.trim());
+  expect(lines.toSorted()).toEqual(drawn().toSorted());
+});
 
 test('it begins with a streaming list', () => {
   expect(START).toEqual({ at: 'stream', troubles: 0, isHurried: false });
@@ -102,23 +141,23 @@ const tooLarge = new ApiError(504, {
 });
 
 test.for([
-  { error: gone, happening: { outcome: 'expired', atLeastMs: 0, isLasting: false } },
-  { error: tooLarge, happening: { outcome: 'expired', atLeastMs: 1000, isLasting: false } },
-  { error: new ApiError(404, {}), happening: { outcome: 'missing', atLeastMs: 0, isLasting: true } },
-  { error: new ApiError(400, {}), happening: { outcome: 'refused', atLeastMs: 0, isLasting: true } },
-  { error: new ApiError(422, {}), happening: { outcome: 'refused', atLeastMs: 0, isLasting: true } },
-  { error: new ApiError(403, {}), happening: { outcome: 'failed', atLeastMs: 0, isLasting: true } },
-  { error: new ApiError(429, {}, 7), happening: { outcome: 'failed', atLeastMs: 7000, isLasting: false } },
-  { error: new ApiError(429, {}, 3600), happening: { outcome: 'failed', atLeastMs: 30_000, isLasting: false } },
-  { error: new ApiError(500, {}), happening: { outcome: 'failed', atLeastMs: 0, isLasting: false } },
-  { error: new ApiError(504, {}), happening: { outcome: 'failed', atLeastMs: 0, isLasting: false } },
-  { error: new ConnectionLost('closed', 'x'), happening: { outcome: 'failed' } },
-  { error: new WatchBroken(gone), happening: { outcome: 'expired', atLeastMs: 0, isLasting: false } },
+  { error: gone, happening: { outcome: 'expired', atLeastMs: 0, atMostMs: 5000 } },
+  { error: tooLarge, happening: { outcome: 'expired', atLeastMs: 1000, atMostMs: 5000 } },
+  { error: new ApiError(404, {}), happening: { outcome: 'missing', atLeastMs: 0, atMostMs: 30_000 } },
+  { error: new ApiError(400, {}), happening: { outcome: 'refused', atLeastMs: 0, atMostMs: 30_000 } },
+  { error: new ApiError(422, {}), happening: { outcome: 'refused', atLeastMs: 0, atMostMs: 30_000 } },
+  { error: new ApiError(403, {}), happening: { outcome: 'failed', atLeastMs: 0, atMostMs: 30_000 } },
+  { error: new ApiError(429, {}, 7), happening: { outcome: 'failed', atLeastMs: 7000, atMostMs: 5000 } },
+  { error: new ApiError(429, {}, 3600), happening: { outcome: 'failed', atLeastMs: 30_000, atMostMs: 5000 } },
+  { error: new ApiError(500, {}), happening: { outcome: 'failed', atLeastMs: 0, atMostMs: 5000 } },
+  { error: new ApiError(504, {}), happening: { outcome: 'failed', atLeastMs: 0, atMostMs: 5000 } },
+  { error: new ConnectionLost('closed', 'x'), happening: { outcome: 'failed', atMostMs: 1000 } },
+  { error: new WatchBroken(gone), happening: { outcome: 'expired', atLeastMs: 0, atMostMs: 5000 } },
   {
     error: new WatchBroken(new ApiError(403, {}, 2)),
-    happening: { outcome: 'expired', atLeastMs: 2000, isLasting: false },
+    happening: { outcome: 'expired', atLeastMs: 2000, atMostMs: 5000 },
   },
-  { error: 'what is this', happening: { outcome: 'failed' } },
+  { error: 'what is this', happening: { outcome: 'failed', atMostMs: 30_000 } },
 ])('$error means $happening.outcome', ({ error, happening }) => {
   expect(happeningOf(error)).toEqual({ ...happening, error });
 });

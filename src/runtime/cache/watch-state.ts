@@ -1,17 +1,8 @@
 /**
- * How a watch recovers: where it is, what can happen there, and where that leads.
- *
- *             ┌──────────── refused, ended ────────────► pages
- *             │                                            │ listed
- *   start ─► stream ─────────────── listed ─────────────► watch ─┐ ended: goes on where it was
- *             │ ▲ ▲                                        │   ▲─┘
- *     missing │ │ └────── expired, refused, missing ───────┘
- *             ▼ │ rested, woken
- *            absent
- *
- * Before most of these steps lies a time of `waiting`, longer with each trouble; what fails is tried again in the same place.
+ * How a watch recovers: where it is, what can happen there, and where that leads. ARCHITECTURE.md has a drawing of it,
+ * and a test holds the two against each other.
  */
-import { ApiError, isPassing } from '../client/index.ts';
+import { ApiError, longestWaitMs } from '../client/index.ts';
 
 /** Where it speaks with the server: a list that comes through the watch, a list in pages, and the watch after either. */
 export type Place = 'stream' | 'pages' | 'watch';
@@ -32,8 +23,8 @@ export interface Happening {
   readonly healthy?: boolean;
   /** What the server wants us to wait, whatever we think. */
   readonly atLeastMs?: number;
-  /** It will be as it is until somebody does something about it. */
-  readonly isLasting?: boolean;
+  /** What we want to wait at most, however often it has happened. */
+  readonly atMostMs?: number;
   readonly error?: unknown;
 }
 
@@ -43,6 +34,11 @@ export type WatchState =
   | { readonly at: 'waiting' | 'absent'; readonly next: Place; readonly ms: number; readonly troubles: number };
 
 export const START = { at: 'stream', troubles: 0, isHurried: false } as const satisfies WatchState;
+
+/** What passes by itself is over at any moment. */
+const SHORT_WAIT_MS = 5_000;
+/** A refusal, or a kind that is not installed, is as it is until somebody does something about it. */
+const LONG_WAIT_MS = 30_000;
 
 /** When a step is taken. "once" is now, but a second time only after a wait: it answers what servers do in the best of health. */
 type When = 'now' | 'once' | 'later';
@@ -72,9 +68,12 @@ export const steps: Readonly<Record<Place, { readonly failed: Step } & Readonly<
   },
 };
 
-/** The state after something has happened; `backoffMs` says how long the wait is after so many troubles. */
-export function follow(state: WatchState, happening: Happening, backoffMs: (troubles: number) => number): WatchState {
-  const { outcome, healthy = false, atLeastMs = 0 } = happening;
+/** How long the wait is after so many troubles, which is never longer than that. */
+export type BackoffMs = (troubles: number, atMostMs: number) => number;
+
+/** The state after something has happened. */
+export function follow(state: WatchState, happening: Happening, backoffMs: BackoffMs): WatchState {
+  const { outcome, healthy = false, atLeastMs = 0, atMostMs = SHORT_WAIT_MS } = happening;
   if ('next' in state) {
     return { at: state.next, troubles: outcome === 'woken' ? 0 : state.troubles, isHurried: false };
   }
@@ -82,7 +81,7 @@ export function follow(state: WatchState, happening: Happening, backoffMs: (trou
   const { troubles, isHurried } = healthy ? START : state;
   const isAtOnce = when === 'now' || (when === 'once' && !isHurried && atLeastMs === 0);
   if (to !== 'absent' && isAtOnce) return { at: to, troubles, isHurried: isHurried || when === 'once' };
-  const wait = { ms: Math.max(backoffMs(troubles), atLeastMs), troubles: troubles + 1 };
+  const wait = { ms: Math.max(backoffMs(troubles, atMostMs), atLeastMs), troubles: troubles + 1 };
   return to === 'absent' ? { at: 'absent', next: 'stream', ...wait } : { at: 'waiting', next: to, ...wait };
 }
 
@@ -103,10 +102,12 @@ const LONGEST_PATIENCE_S = 30;
 /** What an error means. */
 export function happeningOf(error: unknown): Happening {
   // Whatever the reason, it would come again at the same point: a new list leads around it.
-  if (error instanceof WatchBroken) return { ...happeningOf(error.cause), outcome: 'expired', isLasting: false, error };
-  if (!(error instanceof ApiError)) return { outcome: 'failed', error };
+  if (error instanceof WatchBroken)
+    return { ...happeningOf(error.cause), outcome: 'expired', atMostMs: SHORT_WAIT_MS, error };
+  const atMostMs = longestWaitMs(error) ?? LONG_WAIT_MS;
+  if (!(error instanceof ApiError)) return { outcome: 'failed', atMostMs, error };
   const atLeastMs = Math.min(error.retryAfterSeconds ?? 0, LONGEST_PATIENCE_S) * 1000;
-  return { outcome: outcomeOf(error), atLeastMs, isLasting: !isPassing(error), error };
+  return { outcome: outcomeOf(error), atLeastMs, atMostMs, error };
 }
 
 function outcomeOf({ status, details }: ApiError): Outcome {

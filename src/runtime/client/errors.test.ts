@@ -1,6 +1,6 @@
 /** Answers of the server, and the errors that they become. */
 import { expect, test } from 'vitest';
-import { ApiError, apiErrorFrom, ConfigurationError, ConnectionLost, isPassing, retryAfterFrom } from './errors.ts';
+import { ApiError, apiErrorFrom, ConfigurationError, ConnectionLost, longestWaitMs, retryAfterFrom } from './errors.ts';
 
 test('a Status object gives the reason, the message and the details', () => {
   const details = { name: 'x', kind: 'secrets', retryAfterSeconds: 3 };
@@ -45,11 +45,15 @@ test.for([
 });
 
 test.for([
-  { error: new ConnectionLost('silent', 'x'), passes: true },
-  { error: new ConfigurationError('the token cannot be read'), passes: true },
-  ...[401, 409, 410, 429, 500, 503, 504].map((status) => ({ error: new ApiError(status, {}), passes: true })),
-  ...[400, 403, 404, 413, 422].map((status) => ({ error: new ApiError(status, {}), passes: false })),
-  { error: new TypeError('a mistake of ours'), passes: false },
-])('$error.name $error.status passes by itself: $passes', ({ error, passes }) => {
-  expect(isPassing(error)).toBe(passes);
+  ...(['refused', 'closed', 'silent', 'timeout', 'garbled'] as const).map((reason) => ({
+    error: new ConnectionLost(reason, 'x'),
+    ms: 1000,
+  })),
+  { error: new ConnectionLost('unreachable', 'x'), ms: 5000 },
+  { error: new ConfigurationError('the token cannot be read'), ms: 5000 },
+  ...[401, 409, 410, 429, 500, 503, 504].map((status) => ({ error: new ApiError(status, {}), ms: 5000 })),
+  ...[400, 403, 404, 413, 422].map((status) => ({ error: new ApiError(status, {}), ms: undefined })),
+  { error: new TypeError('a mistake of ours'), ms: undefined },
+])('$error.name $error.reason $error.status is waited for at most $ms ms', ({ error, ms }) => {
+  expect(longestWaitMs(error)).toBe(ms);
 });

@@ -92,10 +92,16 @@ export function retryAfterFrom(header: string | undefined, now: () => number): n
 /** The answers of the 400s that are not about what was asked, but about the moment. */
 const OF_THE_MOMENT: readonly number[] = [401, 408, 409, 410, 429];
 
-/** Whether it is a trouble of the server, of the network or of our credentials, which passes without anybody changing what is asked. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof ApiError) return error.status >= 500 || OF_THE_MOMENT.includes(error.status);
-  return error instanceof ConnectionLost || error instanceof ConfigurationError;
+/**
+ * How long to wait at most before the same is tried again: short where it may be over at any moment. Nothing for what is as it is
+ * until somebody does something about it.
+ */
+export function longestWaitMs(error: unknown): number | undefined {
+  // A connection that broke is replaced by one, for all who were on it.
+  if (error instanceof ConnectionLost && error.reason !== 'unreachable') return 1_000;
+  const isOfServer = error instanceof ApiError && (error.status >= 500 || OF_THE_MOMENT.includes(error.status));
+  const passes = isOfServer || error instanceof ConnectionLost || error instanceof ConfigurationError;
+  return passes ? 5_000 : undefined;
 }
 
 /** Whether the object is not there: the one answer that callers ask for most. */

@@ -21,7 +21,7 @@ export {
   ConfigurationError,
   ConnectionLost,
   isNotFound,
-  isPassing,
   type LossReason,
+  longestWaitMs,
 } from './errors.ts';
 export type { ClientOptions, ConnectionInfo, Limits, RequestInfo } from './options.ts';

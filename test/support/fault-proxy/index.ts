@@ -23,12 +23,13 @@ interface Kubeconfig {
 export class FaultProxy {
   /** Requests so far. */
   readonly calls = { watches: 0, reads: 0, writes: 0 };
-  /** When the last one came that is no watch. */
-  lastCallAt = 0;
+  /** How long after the last fault the first of them came. */
+  askedAgainAfterMs: number | undefined;
   readonly cable: Cable;
   readonly relay: Relay;
   #pair: Pair;
   #end = () => {};
+  #healedAt = 0;
 
   private constructor(cable: Cable, relay: Relay, pair: Pair) {
     this.cable = cable;
@@ -92,6 +93,8 @@ export class FaultProxy {
   heal(): void {
     this.#end();
     this.#end = () => {};
+    this.#healedAt = performance.now();
+    this.askedAgainAfterMs = undefined;
   }
 
   close(): void {
@@ -101,7 +104,7 @@ export class FaultProxy {
   }
 
   #count({ isWatch, isWrite }: Call): void {
-    if (!isWatch) this.lastCallAt = performance.now();
+    this.askedAgainAfterMs ??= performance.now() - this.#healedAt;
     this.calls[isWatch ? 'watches' : isWrite ? 'writes' : 'reads'] += 1;
   }
 }
