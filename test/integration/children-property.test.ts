@@ -145,22 +145,25 @@ async function anew(objects: readonly KubernetesObject[]): Promise<KubernetesObj
 }
 
 interface Content extends KubernetesObject {
-  readonly spec: {
+  readonly spec?: {
     readonly replicas?: number;
     readonly template?: { readonly spec: { readonly containers: readonly { readonly imagePullPolicy?: string }[] } };
   };
+  /** Of an EndpointSlice. */
+  readonly ports?: unknown;
+  readonly endpoints?: unknown;
 }
 
 /** All that is said of it, but for what others decide once and for all, or again and again. */
 function content(object: KubernetesObject, desired: KubernetesObject): unknown {
-  const { metadata, spec } = structuredClone(object) as Content;
+  const { metadata, spec = {}, ports, endpoints } = structuredClone(object) as Content;
   const { 'deployment.kubernetes.io/revision': _, ...annotations } = metadata.annotations ?? {};
   const { replicas: _replicas, ...rest } = spec;
   // By the first image that the container has ever had.
   for (const container of rest.template?.spec.containers ?? []) Reflect.deleteProperty(container, 'imagePullPolicy');
   // Where we leave it open, the autoscaler's.
-  const isOurs = (desired as Content).spec.replicas !== undefined;
-  return { labels: metadata.labels, annotations, spec: isOurs ? spec : rest };
+  const isOurs = (desired as Content).spec?.replicas !== undefined;
+  return { labels: metadata.labels, annotations, spec: isOurs ? spec : rest, ports, endpoints };
 }
 
 test(`${COUNT} random specs`, { timeout: 900_000 }, async () => {
