@@ -10,8 +10,8 @@ const at = stage({ name: 'test-faults', form: 'none' });
 const SEED = chosenSeed();
 const CHANGES = 300;
 /** How long a fault lasts. Silence has to be noticed first, and must not end before that. */
-const LASTS_S = Number(process.env['FAULT_SECONDS'] ?? 8);
-const SILENCE_S = Number(process.env['SILENCE_SECONDS'] ?? 25);
+const LASTS_S = Number(process.env['FAULT_SECONDS'] ?? 6);
+const SILENCE_S = Number(process.env['SILENCE_SECONDS'] ?? 20);
 
 const churn = new Churn(at, 30, 0);
 const summary: string[] = [];
@@ -42,10 +42,11 @@ afterAll(() => {
 for (const [index, name] of (Object.keys(faults) as FaultName[]).entries()) {
   test(`${CHANGES} changes under: ${name}`, async ({ signal }) => {
     const logged = at.operator.logs.length;
-    const calls = { ...proxy.calls };
+    const [calls, harmBefore] = [{ ...proxy.calls }, proxy.harm];
     const begin = Date.now();
     proxy.suffer(name, randomFrom(SEED + index));
     await churn.rage(CHANGES, 1000 * (name === 'silent' ? SILENCE_S : LASTS_S), SEED + index, signal);
+    const harm = proxy.harm - harmBefore;
     proxy.heal();
     const { operatorMs, allMs } = await recovery(at, churn, signal);
     const fewHandles = ({ handles }: Figures) => handles <= first.handles + 1;
@@ -53,13 +54,14 @@ for (const [index, name] of (Object.keys(faults) as FaultName[]).entries()) {
     const lines = at.operator.logs.slice(logged);
     const said = lines.filter(({ level }) => level === 'error').length;
     const { watches, reads, writes } = proxy.calls;
-    const asked = `${watches - calls.watches} watches, ${reads - calls.reads} reads, ${writes - calls.writes} writes`;
+    const asked = `harmed ${harm} times; ${watches - calls.watches} watches, ${reads - calls.reads} reads, ${writes - calls.writes} writes`;
     const notice = lines.find(({ error }) => (error as { reason?: string } | undefined)?.reason === 'silent');
     const noticed = notice ? `; first silence noticed after ${seconds(Date.parse(notice.time) - begin)}` : '';
     const again = `asks again after ${seconds(proxy.askedAgainAfterMs ?? Number.NaN)}`;
     summary.push(`${name.padEnd(15)} operator ${seconds(operatorMs)}, all ${seconds(allMs)}; ${again}${noticed}`);
     console.log(`${summary.at(-1)}; ${asked}; ${said} of ${lines.length} log lines are errors; ${shown(figures)}`);
     expect(await churn.unfinished()).toEqual({ ours: [], theirs: [] });
+    expect(harm).toBeGreaterThan(0);
   });
 }
 

@@ -16,6 +16,8 @@ interface Line {
 export class Cable {
   /** How late a piece of data comes out, asked for each piece. */
   delayMs: () => number = () => 0;
+  /** How often it has done harm: to connections that it has broken, and to pieces of data that came late. */
+  harm = 0;
   readonly #server: Server;
   readonly #lines = new Set<Line>();
   #isFrozen = false;
@@ -48,7 +50,7 @@ export class Cable {
 
   /** Connections that are open now fall silent; new ones are well. */
   freezeOpen(): void {
-    for (const line of this.#lines) line.isFrozen = true;
+    for (const line of this.#each()) line.isFrozen = true;
   }
 
   /** New connections are well again. Frozen ones stay silent, as after a firewall has lost its memory; the server forgets them. */
@@ -59,7 +61,7 @@ export class Cable {
 
   /** Ends all connections in order. */
   cut(): void {
-    for (const { near, far } of this.#lines) {
+    for (const { near, far } of this.#each()) {
       near.destroy();
       far.destroy();
     }
@@ -67,7 +69,7 @@ export class Cable {
 
   /** Ends all connections with a TCP reset. */
   reset(): void {
-    for (const { near, far } of this.#lines) {
+    for (const { near, far } of this.#each()) {
       near.resetAndDestroy();
       far.resetAndDestroy();
     }
@@ -75,12 +77,17 @@ export class Cable {
 
   /** Every open connection brings its client so many more bytes, then it ends: in the middle of whatever that is. */
   truncate(bytes: number): void {
-    for (const line of this.#lines) line.left = bytes;
+    for (const line of this.#each()) line.left = bytes;
   }
 
   close(): void {
     this.#server.close();
     this.cut();
+  }
+
+  #each(): ReadonlySet<Line> {
+    this.harm += this.#lines.size;
+    return this.#lines;
   }
 
   #carry(line: Line, from: Socket, to: Socket): void {
@@ -90,7 +97,10 @@ export class Cable {
       const due = performance.now() + this.delayMs();
       last = last.then(async () => {
         const early = due - performance.now();
-        if (early > 0) await sleep(early);
+        if (early > 0) {
+          this.harm += 1;
+          await sleep(early);
+        }
         if (!line.isFrozen) pass(line, to, data);
       });
     });

@@ -48,6 +48,11 @@ export class FaultProxy {
     return new FaultProxy(await Cable.to(relay.port), relay, pair);
   }
 
+  /** How often something has gone wrong by its doing. */
+  get harm(): number {
+    return this.cable.harm + this.relay.harm;
+  }
+
   /** Whom to trust. */
   get authority(): string {
     return this.#pair.certificate;

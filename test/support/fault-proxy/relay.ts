@@ -38,6 +38,8 @@ export class Relay {
   intervene: (call: Call) => Intervention | undefined = () => undefined;
   /** Ends the interventions that are under way. */
   untilHealed = new AbortController().signal;
+  /** How often it has done harm, to connections, watches and requests. */
+  harm = 0;
   /** Told of every request. */
   onCall: (call: Call) => void = () => undefined;
   readonly #upstream: Upstream;
@@ -75,11 +77,13 @@ export class Relay {
 
   /** Sends everybody away: what is open may finish, new requests go elsewhere. */
   goAway(): void {
+    this.harm += this.#sessions.size;
     for (const session of this.#sessions.keys()) session.close();
   }
 
   /** Ends all watches as the API server does when their time is over. */
   endWatches(): void {
+    this.harm += this.#watches.size;
     for (const watch of this.#watches) watch.end();
   }
 
@@ -107,6 +111,7 @@ export class Relay {
     const call = callOf(headers);
     this.onCall(call);
     const intervention = this.intervene(call);
+    if (intervention) this.harm += 1;
     if (intervention && 'status' in intervention) {
       stream.resume();
       stream.respond({ ':status': intervention.status, ...intervention.headers });
