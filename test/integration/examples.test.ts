@@ -42,7 +42,9 @@ function golden(file: string, uid: string): unknown[] {
 /** All children that the Memcached has, in their order; of each what the operator has set, without the hashes of Secrets. */
 async function made(namespace: string, name: string): Promise<unknown[]> {
   const found = await Promise.all(
-    children.map(async ({ kind }) => (await at.client.list<KubernetesObject>(kind, { namespace })).items),
+    children
+      .filter(({ followsPods }) => !followsPods) // without pods there are none of ours, and Kubernetes has its own with our labels
+      .map(async ({ kind }) => (await at.client.list<KubernetesObject>(kind, { namespace })).items),
   );
   const ours = found.flat().filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
   const text = JSON.stringify(ours.map(ownPart));
