@@ -86,8 +86,8 @@ const ENTER = [
   `exec prlimit --nofile=${DESCRIPTORS}:${DESCRIPTORS} chroot ${AS_MEMCACHE.join(' ')} "$0" ${PROGRAM} "$@"`,
 ].join(' && ');
 
-/** Starts memcached in a network of its own, and looks at it a second later. */
-export async function tryMemcached(root: string, args: readonly string[]): Promise<Fate> {
+/** Starts memcached in a network of its own, and looks at it after so long: on a busy machine the end of it may take a while. */
+export async function tryMemcached(root: string, args: readonly string[], ms: number): Promise<Fate> {
   const child = spawn('unshare', ['--net', '--mount', 'sh', '-c', ENTER, root, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -97,7 +97,7 @@ export async function tryMemcached(root: string, args: readonly string[]): Promi
   );
   const isRunning = async () => {
     while (child.exitCode === null && !(await hasStarted(child))) await sleep(20);
-    return sleep(1000, 'alive' as const);
+    return sleep(ms, 'alive' as const);
   };
   const fate = await Promise.race([ended, isRunning()]);
   child.kill('SIGKILL');
