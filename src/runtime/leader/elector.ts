@@ -6,8 +6,10 @@ import { LeaseLock, type LeaseLockOptions } from './lease-lock.ts';
 
 /** A leader who began his last renewal so long ago writes no more; the others leave him 15 s, and that from when they saw it. */
 export const RENEW_DEADLINE_MS = 10_000;
-/** From one try to the next, at most: so long may a Lease that was given back lie there. */
-const RETRY_MS = 2000;
+/** From one renewal to the next, at most. */
+const RENEW_MS = 2000;
+/** From one look to the next of one who waits, at most: so long may a Lease that was given back lie there. */
+const LOOK_MS = 1000;
 /** By how much a try may come early, so that not all come at once. */
 const JITTER = 0.25;
 /** For one try. When it fails, a leader has the time for another. */
@@ -65,7 +67,7 @@ export class LeaderElector {
         this.#renewing = this.#keepRenewing();
         return;
       }
-      await this.#restSince(begun, signal, this.#lock.freeInMs);
+      await this.#restSince(begun, LOOK_MS, signal, this.#lock.freeInMs);
     }
   }
 
@@ -80,7 +82,7 @@ export class LeaderElector {
   async #keepRenewing(): Promise<void> {
     let begun = this.#clock.now();
     for (;;) {
-      await this.#restSince(begun, this.#ended.signal);
+      await this.#restSince(begun, RENEW_MS, this.#ended.signal);
       // After a stop of the process this may come before the timer of the deadline, and must not go on as if nothing were.
       if (!this.isLeading) return;
       begun = this.#clock.now();
@@ -128,10 +130,9 @@ export class LeaderElector {
   }
 
   /** Until the next try is due, or until the Lease is free, if that can be foreseen. */
-  async #restSince(begun: number, signal: AbortSignal, freeInMs = 0): Promise<void> {
+  async #restSince(begun: number, wholeMs: number, signal: AbortSignal, freeInMs = 0): Promise<void> {
     const { random = Math.random } = this.#options;
-    const wholeMs = RETRY_MS * (1 - JITTER * random());
-    const ms = Math.max(0, begun + wholeMs - this.#clock.now());
+    const ms = Math.max(0, begun + wholeMs * (1 - JITTER * random()) - this.#clock.now());
     await new Rest(this.#clock).take(freeInMs > 0 ? Math.min(ms, Math.ceil(freeInMs)) : ms, signal);
   }
 
