@@ -204,6 +204,25 @@ test('a deleted Secret and an edited configuration are put right', async ({ sign
   expect((await client.create(memcachedKind, object)).metadata.uid).toBeDefined();
 });
 
+const WEBHOOKS = [
+  'mutatingwebhookconfigurations/memcached-operator-mutating-webhook-configuration',
+  'validatingwebhookconfigurations/memcached-operator-validating-webhook-configuration',
+];
+
+test('without webhooks it serves the same, and says of a mistake what they would have said', async ({ signal }) => {
+  await setArguments(['--enable-webhooks=false'], signal);
+  await cluster.kubectl(['delete', ...WEBHOOKS]);
+  await client.create(memcachedKind, memcached('unasked', {}));
+  await client.create(memcachedKind, memcached('broken', { memcached: { maxMemoryMB: 64, maxItemSize: '700k' } }));
+  await cluster.kubectl(['wait', '--for=condition=Ready', 'mc/unasked', '--timeout=180s'], { signal });
+  await cluster.kubectl(['wait', '--for=condition=Degraded', 'mc/broken', '--timeout=180s'], { signal });
+  const why = 'jsonpath={.status.conditions[?(@.type=="Degraded")].message}';
+  expect(await cluster.kubectl(['get', 'mc/broken', '-o', why])).toContain('spec.memcached.maxItemSize');
+  await cluster.kubectl(['delete', 'mc/broken', 'mc/unasked']);
+  await setArguments([], signal);
+  expect(await run(['up'], signal)).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('removed without the definition, Memcacheds and their servers go on', async ({ signal }) => {
   const uid = () => cluster.kubectl(['get', 'deployment', 'basic-cache', '-o', 'jsonpath={.metadata.uid}']);
   const existing = await uid();
