@@ -106,6 +106,62 @@ test('new servers are asked in a moment, once', async () => {
   gatherer.close();
 });
 
+test('a server that comes while others are asked is asked in a moment, too', async () => {
+  let pods = [pod(0)];
+  let release = () => {};
+  answer = (socket) => {
+    release = () => socket.write(stats(1));
+  };
+  const { gatherer, clock, gathered } = started({ podsOf: () => pods });
+  gatherer.follow('default/a');
+  clock.advance(2000);
+  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  pods = [pod(0), pod(1)];
+  gatherer.hurry('default/a');
+  answer = (socket) => socket.write(stats(1));
+  release();
+  await rounds(gathered, 1);
+  await vi.waitFor(() => expect(clock.timers).toBe(1));
+  clock.advance(2000);
+  await rounds(gathered, 2);
+  expect(gatherer.answersOf('default/a')).toHaveLength(2);
+  gatherer.close();
+});
+
+test('what a server told is forgotten when it goes, also in the midst of a round', async () => {
+  let pods = [pod(0), pod(1), pod(2)];
+  const { gatherer, clock, gathered } = started({ podsOf: () => pods });
+  answer = (socket) => {
+    pods = [pod(0), pod(1)];
+    socket.write(stats(1));
+  };
+  const named = () => gatherer.answersOf('default/a')?.map(({ pod: name }) => name);
+  gatherer.dismiss('default/a', 'pod-0'); // of which nothing is known
+  gatherer.follow('default/a');
+  gatherer.dismiss('default/a', 'pod-0'); // and nothing was told
+  clock.advance(2000);
+  await rounds(gathered, 1);
+  expect(named()).toEqual(['pod-0', 'pod-1']);
+  gatherer.dismiss('default/a', 'pod-0');
+  expect(named()).toEqual(['pod-1']);
+  gatherer.close();
+});
+
+test('nobody waits for longer than the interval', async () => {
+  for (const random of [0, 0.999]) {
+    const { gatherer, clock, gathered } = started({ random: () => random });
+    gatherer.follow('default/a');
+    clock.advance(2000);
+    await rounds(gathered, 1);
+    await vi.waitFor(() => expect(clock.timers).toBe(1));
+    clock.advance(INTERVAL_MS * 0.91);
+    expect(clock.timers).toBe(random === 0 ? 1 : 0);
+    clock.advance(INTERVAL_MS * 0.09);
+    await rounds(gathered, 2);
+    gatherer.close();
+  }
+});
+
 test('a Memcached that is forgotten is asked no more, not even to the end of a round', async () => {
   const { gatherer, clock, gathered } = started();
   let release = () => {};

@@ -45,8 +45,8 @@ const TRUST_MS = 3_600_000;
 
 interface Subject {
   cancel: () => void;
-  /** Between two rounds it waits, for long or only a moment; or a round is under way. */
-  state: 'waiting' | 'hurrying' | 'asking';
+  /** Between two rounds it waits, for long or only a moment; or a round is under way, and perhaps comes too early for somebody. */
+  state: 'waiting' | 'hurrying' | 'asking' | 'missing somebody';
   /** Nothing before the first round. */
   answers: readonly Answer[] | undefined;
   /** Connections that are kept, since a handshake costs more than a question. */
@@ -89,9 +89,16 @@ export class Gatherer {
   /** Its servers have changed: they are asked in a moment, not only when it is time. */
   hurry(key: string): void {
     const subject = this.#subjects.get(key);
+    if (subject?.state === 'asking') subject.state = 'missing somebody';
     if (subject?.state !== 'waiting') return;
     subject.cancel();
     this.#hurry(key, subject);
+  }
+
+  /** A server has gone: what it told is no longer so. */
+  dismiss(key: string, pod: string): void {
+    const subject = this.#subjects.get(key);
+    if (subject?.answers) subject.answers = subject.answers.filter((answer) => answer.pod !== pod);
   }
 
   forget(key: string): void {
@@ -126,8 +133,9 @@ export class Gatherer {
       subject.state = 'asking';
       void this.#gather(key, subject).finally(() => {
         if (this.#subjects.get(key) !== subject) return;
-        // A little earlier or later each time, so that those who began together drift apart.
-        this.#schedule(key, subject, this.#options.intervalOf(key) * (0.9 + 0.2 * this.#random()));
+        if (subject.state === 'missing somebody') return this.#hurry(key, subject);
+        // A little earlier each time, so that those who began together drift apart, and nobody waits for longer.
+        this.#schedule(key, subject, this.#options.intervalOf(key) * (1 - 0.1 * this.#random()));
       });
     });
   }
@@ -140,7 +148,8 @@ export class Gatherer {
       const access = await this.#options.accessOf(key);
       const answers = await Promise.all(pods.map((pod) => this.#askPolitely(key, subject, pod, access)));
       if (this.#subjects.get(key) !== subject) return forgetOthers(subject, new Set());
-      subject.answers = answers.flatMap((answer) => answer ?? []);
+      const serving = new Set(this.#options.podsOf(key).map(({ name }) => name)); // some may have gone meanwhile
+      subject.answers = answers.flatMap((answer) => (answer && serving.has(answer.pod) ? [answer] : []));
       this.#options.onGathered(key);
     } catch (error) {
       this.#options.log.debug('servers cannot be asked', { ...partsOf(key), error });

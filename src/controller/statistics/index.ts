@@ -53,8 +53,9 @@ export function gatherStatistics({ worlds, worldOf, queue, log, signal }: Statis
       credentials.get(world)?.forget(keyOf(change.old));
     });
     world.pods.onChange((change) => {
-      const isNew = change.new && servingPod(change.new) && !(change.old && servingPod(change.old));
-      if (isNew && change.new?.memcached !== undefined) gatherer.hurry(change.new.memcached);
+      const [before, after] = [change.old && servingPod(change.old), change.new && servingPod(change.new)];
+      if (before && !after && change.old?.memcached !== undefined) gatherer.dismiss(change.old.memcached, before.name);
+      if (after && !before && change.new?.memcached !== undefined) gatherer.hurry(change.new.memcached);
     });
   }
   return gatherer;
