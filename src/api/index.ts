@@ -8,6 +8,7 @@ export {
   withDefaults,
   withStoredDefaults,
 } from './defaults.ts';
+export { imageTag } from './image-tag.ts';
 export {
   annotation,
   GROUP,
@@ -17,6 +18,7 @@ export {
   memcachedKind,
   VERSION,
 } from './memcached.ts';
+export { safeMebibytes } from './memory.ts';
 export { mebibytes, quantityInNano } from './quantity.ts';
 export { serverHostname, serverList } from './server-name.ts';
 export { describeErrors, type FieldError } from './validation/field-error.ts';

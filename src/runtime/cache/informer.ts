@@ -4,9 +4,9 @@ import type { Client } from '../client/index.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { backoffMs } from '../queue/backoff.ts';
+import { Rest } from '../rest.ts';
 import { type Delivery, deliveries, type Scope } from './deliveries.ts';
 import { Listeners } from './listeners.ts';
-import { Rest } from './rest.ts';
 import { type Change, type IndexFunction, Store, type StoredObject } from './store.ts';
 import {
   follow,

@@ -1,7 +1,8 @@
 /** Makes one of several operators the leader: never are there two who write, and when one goes, the next follows soon. */
-import { Rest } from '../cache/rest.ts';
+
 import { type Clock, systemClock } from '../clock.ts';
 import type { Log, LogFields } from '../log.ts';
+import { Rest } from '../rest.ts';
 import { LeaseLock, type LeaseLockOptions } from './lease-lock.ts';
 
 /** A leader who began his last renewal so long ago writes no more; the others leave him 15 s, and that from when they saw it. */

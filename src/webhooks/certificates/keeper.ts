@@ -1,9 +1,10 @@
 /** Sees to it that the webhooks always have a certificate that the API server trusts, the same in every replica. */
-import { Rest } from '../../runtime/cache/rest.ts';
+
 import type { CertifiedKey } from '../../runtime/certificates/certificate.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/log.ts';
 import { backoffMs } from '../../runtime/queue/backoff.ts';
+import { Rest } from '../../runtime/rest.ts';
 import {
   bundleOf,
   type Identity,

@@ -1,5 +1,5 @@
 /** A time of waiting that others can end. */
-import type { Clock } from '../clock.ts';
+import type { Clock } from './clock.ts';
 
 export class Rest {
   readonly #clock: Clock;
