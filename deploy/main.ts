@@ -4,6 +4,9 @@ import { parseArgs } from 'node:util';
 import { runCommandLine } from '../devcluster/command-line.ts';
 import { load } from '../devcluster/load.ts';
 import { Problem } from '../devcluster/problem.ts';
+import { ownComponent } from '../tools/bill-of-materials.ts';
+import { commitOf } from '../tools/bundle.ts';
+import { findTool, run, runVisibly } from './container-tool.ts';
 import { type BuiltImage, buildImage } from './image.ts';
 import { fullReference } from './image-reference.ts';
 import { isDeployment, manifests, withImage } from './manifests.ts';
@@ -19,6 +22,8 @@ Commands:
   up               deploy the operator to the cluster of KUBECONFIG, or to the embedded one, whose
                    nodes get the image that is built here; wait until it is ready
   down             remove it
+  docker-build     build the image by the Dockerfile, with Docker or Podman
+  docker-push      push the image, with Docker or Podman
 
 Options:
   --image <name>   the image's name (default: ghcr.io/c5c3/memcached-operator:latest)
@@ -37,6 +42,8 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
   else if (command === 'image') await image(values, signal);
   else if (command === 'up') await up(values, signal);
   else if (command === 'down') await down(values, signal);
+  else if (command === 'docker-build') await dockerBuild(values, signal);
+  else if (command === 'docker-push') await dockerPush(values, signal);
   else throw new Problem(`There is no command "${command}".`, 'See --help.');
 }
 
@@ -68,6 +75,25 @@ async function up(options: Options, signal: AbortSignal): Promise<void> {
 async function down({ name, 'keep-crd': keepCrd }: Options, signal: AbortSignal): Promise<void> {
   await remove({ target: await findTarget(ROOT, name, signal), keepCrd, say, signal });
   say('the operator is gone');
+}
+
+async function dockerBuild({ image: name }: Options, signal: AbortSignal): Promise<void> {
+  const reference = fullReference(name);
+  const tool = await findTool(run, signal);
+  const parts = [`COMMIT=${commitOf(process.env)}`, `VERSION=${ownComponent(ROOT).version}`];
+  await runVisibly(
+    tool,
+    ['build', ...parts.flatMap((part) => ['--build-arg', part]), '--tag', reference, ROOT],
+    signal,
+  );
+  say(`${tool} has built ${reference}`);
+}
+
+async function dockerPush({ image: name }: Options, signal: AbortSignal): Promise<void> {
+  const reference = fullReference(name);
+  const tool = await findTool(run, signal);
+  await runVisibly(tool, ['push', reference], signal);
+  say(`${tool} has pushed ${reference}`);
 }
 
 function say(line: string): void {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { homedir, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
+import manifest from '../package.json' with { type: 'json' };
 import type { DefaultOptions } from './api/index.ts';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
@@ -28,7 +29,9 @@ import { serveMetrics } from './runtime/metrics/server.ts';
 import { WorkQueue } from './runtime/queue/work-queue.ts';
 import { addressTowards, type CertificateOrigin, startWebhooks, type Webhooks } from './webhooks/index.ts';
 
-const VERSION = '0.1.0';
+/** Put in where the operator is bundled; sources that run as they are may have changed since any commit. */
+declare const COMMIT: string | undefined;
+const VERSION = manifest.version;
 const CONTROLLER = 'memcached';
 /** How long a stop waits for events: workers get 15 s and the Lease a few, of the 30 s that Kubernetes leaves by default. */
 const EVENTS_MS = 2000;
@@ -36,8 +39,7 @@ const EVENTS_MS = 2000;
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   if (config === 'help') return void process.stdout.write(HELP);
-  if (config === 'version')
-    return void process.stdout.write(`memcached-operator ${VERSION}, Node ${process.version}\n`);
+  if (config === 'version') return void process.stdout.write(`memcached-operator ${build()}\n`);
   const log = logger(config);
   const access = await findAccess({ ...config, env: process.env, home: homedir() });
   const registry = new Registry(log);
@@ -52,6 +54,11 @@ async function main(): Promise<void> {
   } finally {
     await Promise.all([client, leaseClient, writer].map((one) => one.close()));
   }
+}
+
+function build(): string {
+  const commit = typeof COMMIT === 'undefined' ? 'unknown' : COMMIT;
+  return `${VERSION}, commit ${commit}, Node ${process.version}`;
 }
 
 interface Parts {

@@ -21,6 +21,7 @@ test('ARCHITECTURE.md shows the same table', () => {
 
 test.each([
   ['src/main.ts', 'main'],
+  ['package.json', 'main'],
   ['src/config.test.ts', 'config'],
   ['src/runtime/cache/informer.ts', 'runtime'],
   ['devcluster/images/tar.ts', 'devcluster'],

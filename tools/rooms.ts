@@ -45,8 +45,12 @@ export const mayTouchProcess: readonly string[] = ['main'];
 /** The directories that are looked at. */
 export const directories: readonly string[] = ['src', 'devcluster', 'deploy', 'demo', 'tools', 'test', 'bench'];
 
-/** The room of a file, given relative to the root of the repository: `src/api/schema.ts` is in `api`, `src/config.test.ts` in `config`. */
+/**
+ * The room of a file, given relative to the root of the repository: `src/api/schema.ts` is in `api`, `src/config.test.ts` in `config`.
+ * The version is in package.json, and main tells it.
+ */
 export function roomOf(file: string): string {
+  if (file === 'package.json') return 'main';
   const [top = '', second = ''] = file.split('/');
   return top === 'src' ? second.replace(/(\.test)?\.ts$/, '') : top;
 }

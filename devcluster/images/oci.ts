@@ -13,6 +13,7 @@ export interface ImageConfig {
   readonly command?: readonly string[];
   readonly environment?: readonly string[];
   readonly ports?: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** What the file of an image is called. */
@@ -94,6 +95,7 @@ function configuration(config: ImageConfig, layers: readonly Layer[]): unknown {
       ...(config.entrypoint && { Entrypoint: config.entrypoint }),
       ...(config.command && { Cmd: config.command }),
       ...(config.ports && { ExposedPorts: Object.fromEntries(config.ports.map((port) => [port, {}])) }),
+      ...(config.labels && { Labels: config.labels }),
     },
     rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
   };
