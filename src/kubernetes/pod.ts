@@ -1,9 +1,10 @@
 /** A Pod, as far as its state concerns us. */
+import type { ResourceRequirements } from './core.ts';
 import type { KubernetesObject } from './object.ts';
 
 export interface Pod extends KubernetesObject {
   readonly kind: 'Pod';
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly containers?: readonly PodContainer[] };
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
@@ -12,6 +13,12 @@ export interface Pod extends KubernetesObject {
     readonly conditions?: readonly PodCondition[];
     readonly containerStatuses?: readonly ContainerStatus[];
   };
+}
+
+export interface PodContainer {
+  readonly name: string;
+  readonly args?: readonly string[];
+  readonly resources?: ResourceRequirements;
 }
 
 export interface PodCondition {

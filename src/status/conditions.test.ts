@@ -219,3 +219,11 @@ test('Ready is true exactly when nothing is wrong and everything is done', () =>
     }),
   );
 });
+
+test('a namespace that takes no more pods is quoted', () => {
+  const replicaFailure = 'pods "cache-1" is forbidden: exceeded quota: small';
+  const [, , degraded] = conditionsOf(observation({}, { ready: 2, replicaFailure }), [], NOW);
+  expect(degraded?.message).toBe(
+    `2 of 3 replicas are ready. No pod can be created: ${replicaFailure}. See to it that the namespace takes more, or lower spec.replicas`,
+  );
+});

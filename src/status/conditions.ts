@@ -95,10 +95,14 @@ function problems({ pods }: Observation): { readonly name: string; readonly prob
 function causes(seen: Observation): string {
   const { deployment } = seen;
   const [first, ...others] = problems(seen);
-  if (!first)
-    return deployment?.replicaFailure === undefined ? '' : `. No pod can be created: ${deployment.replicaFailure}`;
+  if (!first) return deployment?.replicaFailure === undefined ? '' : refusal(deployment.replicaFailure);
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
   return `. Pod ${first.name}: ${first.problem}${more}`;
+}
+
+/** The server's own words: a quota, or a policy of the namespace. */
+function refusal(words: string): string {
+  return `. No pod can be created: ${words}. See to it that the namespace takes more, or lower spec.replicas`;
 }
 
 function readyCount(deployment: DeploymentObservation | undefined, replicas: number): string {

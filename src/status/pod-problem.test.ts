@@ -33,8 +33,15 @@ test.each<[string, Pod, string | undefined]>([
   ],
   [
     'out of memory',
-    container({ running: {} }, { terminated: { exitCode: 137, reason: 'OOMKilled' } }),
-    'memcached was killed for using more memory than its limit: raise spec.resources.limits.memory or lower spec.memcached.maxMemoryMB',
+    {
+      ...container({ running: {} }, { terminated: { exitCode: 137, reason: 'OOMKilled' } }),
+      spec: {
+        containers: [
+          { name: 'memcached', args: ['-m', '64', '-c', '1024'], resources: { limits: { memory: '96Mi' } } },
+        ],
+      },
+    },
+    'memcached was killed for using more memory than its limit of 96Mi: set spec.resources.limits.memory to 127Mi or more, or lower spec.memcached.maxMemoryMB',
   ],
   [
     'unschedulable',

@@ -1,10 +1,15 @@
 /** Why a pod does not serve, in words for whoever has to repair it. */
 import type { ContainerState, ContainerStatus, Pod } from '../kubernetes/pod.ts';
+import { memoryProblem } from './memory-problem.ts';
 
 /** The cause and what to do about it; nothing for a pod that serves, or that just needs a moment. */
 export function podProblem(pod: Pod): string | undefined {
   if (isReady(pod) || pod.metadata.deletionTimestamp !== undefined) return undefined;
-  return unschedulable(pod) ?? failed(pod) ?? firstOf(pod.status?.containerStatuses ?? [], containerProblem);
+  return (
+    unschedulable(pod) ??
+    failed(pod) ??
+    firstOf(pod.status?.containerStatuses ?? [], (status) => containerProblem(status, pod))
+  );
 }
 
 export function isReady(pod: Pod): boolean {
@@ -30,16 +35,15 @@ function failed(pod: Pod): string | undefined {
   return `it failed (${brief([pod.status.reason, pod.status.message].filter(Boolean).join(': '))}): see \`kubectl describe pod ${pod.metadata.name}\``;
 }
 
-function containerProblem(container: ContainerStatus): string | undefined {
-  const { state = {}, lastState = {}, name, image } = container;
+function containerProblem(status: ContainerStatus, { spec }: Pod): string | undefined {
+  const { state = {}, lastState = {}, name, image } = status;
   const reason = state.waiting?.reason;
   if (reason !== undefined && CANNOT_PULL.has(reason)) {
     return `image "${image}" cannot be pulled (${reason}: ${brief(state.waiting?.message)}): check the image's name and spec.imagePullSecrets`;
   }
   const end = state.terminated ?? lastState.terminated;
-  if (end?.reason === 'OOMKilled') {
-    return `${name} was killed for using more memory than its limit: raise spec.resources.limits.memory or lower spec.memcached.maxMemoryMB`;
-  }
+  if (end?.reason === 'OOMKilled')
+    return memoryProblem(spec.containers?.find((container) => container.name === name) ?? { name });
   if (end)
     return `${name} ended with exit code ${end.exitCode}${lastWords(end)}: check spec.memcached and its extraArgs`;
   if (reason === undefined || reason === 'ContainerCreating' || reason === 'PodInitializing') return undefined;

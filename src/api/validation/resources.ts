@@ -1,6 +1,7 @@
 /** CPU and memory of the containers. */
 import type { Quantity, ResourceRequirements } from '../../kubernetes/core.ts';
 import type { DefaultedSpec } from '../defaults.ts';
+import { safeMebibytes } from '../memory.ts';
 import { mebibytes, quantityInNano } from '../quantity.ts';
 import { type Check, type FieldError, invalid, type Warning } from './field-error.ts';
 
@@ -58,18 +59,16 @@ export const memoryLimitSuffices: Check = ({ spec }) => {
 
 export const memoryIsUnlimited: Warning = ({ spec }) => {
   if (spec.resources?.limits?.['memory'] !== undefined) return undefined;
-  return `${MEMORY_LIMIT}: without a limit a server may take memory that its node needs for others; set it to ${safeMebibytes(spec)}Mi or more`;
+  return `${MEMORY_LIMIT}: without a limit a server may take memory that its node needs for others; set it to ${safeMemory(spec)}Mi or more`;
 };
 
 export const memoryIsTight: Warning = ({ spec }) => {
   const limit = memoryMi(spec.resources?.limits?.['memory']);
-  const safe = safeMebibytes(spec);
+  const safe = safeMemory(spec);
   if (limit === undefined || limit >= safe) return undefined;
   return `${MEMORY_LIMIT}: with ${limit}Mi a server may be killed for lack of memory when the cache is full and all connections are busy; set it to ${safe}Mi or more`;
 };
 
-/** Under load, memcached was measured to need more than the overhead that is demanded. */
-function safeMebibytes({ memcached: { maxMemoryMB, maxConnections }, security }: DefaultedSpec): number {
-  const connectionKi = security.tls.enabled ? 32 : 8;
-  return Math.ceil(1.1 * maxMemoryMB + 48 + (maxConnections * connectionKi) / 1024);
+function safeMemory({ memcached, security }: DefaultedSpec): number {
+  return safeMebibytes({ ...memcached, isEncrypted: security.tls.enabled });
 }
