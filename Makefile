@@ -99,6 +99,10 @@ docker-build: $(INSTALLED) ## Build the image by the Dockerfile, with Docker or 
 docker-push: $(INSTALLED) ## Push the image, with Docker or Podman. IMG=…
 	@node deploy/main.ts docker-push --image '$(IMG)'
 
+.PHONY: install-yaml
+install-yaml: $(INSTALLED) ## Write all manifests into one file, dist/install.yaml. IMG=…
+	@node deploy/main.ts install-yaml --image '$(IMG)'
+
 .PHONY: deploy
 deploy: $(INSTALLED) ## Run the operator in the cluster; the embedded one gets the image that is built here. IMG=… NAME=…
 	@node deploy/main.ts up --image '$(IMG)' --name '$(NAME)'

@@ -9,6 +9,7 @@ import { commitOf } from '../tools/bundle.ts';
 import { findTool, run, runVisibly } from './container-tool.ts';
 import { type BuiltImage, buildImage } from './image.ts';
 import { fullReference } from './image-reference.ts';
+import { writeInstallFile } from './install-file.ts';
 import { isDeployment, manifests, withImage } from './manifests.ts';
 import { remove } from './removal.ts';
 import { untilRolledOut } from './rollout.ts';
@@ -22,6 +23,7 @@ Commands:
   up               deploy the operator to the cluster of KUBECONFIG, or to the embedded one, whose
                    nodes get the image that is built here; wait until it is ready
   down             remove it
+  install-yaml     write everything that installs the operator into one file, dist/install.yaml
   docker-build     build the image by the Dockerfile, with Docker or Podman
   docker-push      push the image, with Docker or Podman
 
@@ -42,6 +44,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
   else if (command === 'image') await image(values, signal);
   else if (command === 'up') await up(values, signal);
   else if (command === 'down') await down(values, signal);
+  else if (command === 'install-yaml') await installYaml(values, signal);
   else if (command === 'docker-build') await dockerBuild(values, signal);
   else if (command === 'docker-push') await dockerPush(values, signal);
   else throw new Problem(`There is no command "${command}".`, 'See --help.');
@@ -75,6 +78,13 @@ async function up(options: Options, signal: AbortSignal): Promise<void> {
 async function down({ name, 'keep-crd': keepCrd }: Options, signal: AbortSignal): Promise<void> {
   await remove({ target: await findTarget(ROOT, name, signal), keepCrd, say, signal });
   say('the operator is gone');
+}
+
+async function installYaml({ image: name }: Options, signal: AbortSignal): Promise<void> {
+  const file = path.join(ROOT, 'dist/install.yaml');
+  const reference = fullReference(name);
+  await writeInstallFile(file, { image: reference, signal, output: process.stdout });
+  say(`${path.relative(process.cwd(), file)}: installs ${reference}`);
 }
 
 async function dockerBuild({ image: name }: Options, signal: AbortSignal): Promise<void> {

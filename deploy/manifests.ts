@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { Target } from './target.ts';
 
-const CONFIG = path.join(path.dirname(import.meta.dirname), 'config/default');
+export const CONFIG = path.join(path.dirname(import.meta.dirname), 'config/default');
 
 export interface Manifest {
   readonly apiVersion: string;
@@ -23,7 +23,11 @@ export interface DeploymentManifest extends Manifest {
 
 /** All of them, in an order in which they can be applied. kubectl has kustomize built in. */
 export async function manifests({ kubectl }: Pick<Target, 'kubectl'>): Promise<Manifest[]> {
-  return parseAllDocuments(await kubectl(['kustomize', CONFIG])).map((document) => document.toJS() as Manifest);
+  return parseManifests(await kubectl(['kustomize', CONFIG]));
+}
+
+export function parseManifests(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
 export function isDeployment(manifest: Manifest): manifest is DeploymentManifest {

@@ -23,7 +23,8 @@ const APPLIED = [...WATCHED, 'get', 'create', 'patch', 'delete'];
 
 const customKinds = [memcachedKind, ...children.filter(({ needsCrd }) => needsCrd).map(({ kind }) => kind)];
 
-export function permissions(): PolicyRule[] {
+/** In the namespaces of Memcacheds. */
+export function namespacedPermissions(): PolicyRule[] {
   return [
     rule(memcachedKind, [...WATCHED, 'patch']), // replicas, when autoscaling was switched on or off without webhooks
     rule(memcachedKind, ['patch'], 'status'),
@@ -32,6 +33,12 @@ export function permissions(): PolicyRule[] {
     rule(podKind, [...WATCHED, 'patch']), // to say which go first when there shall be fewer
     rule(secretKind, [...WATCHED, 'get']), // all are watched by their metadata; those that a Memcached names are read
     rule(eventKind, ['create']),
+  ];
+}
+
+/** For what is in no namespace. */
+export function clusterPermissions(): PolicyRule[] {
+  return [
     rule(tokenReviewKind, ['create']), // who wants to read metrics,
     rule(accessReviewKind, ['create']), // and whether he may
     // To learn at once that it is installed, and whether it is leaving.

@@ -1,12 +1,10 @@
-/** The permissions of the operator, as manifests. */
-import { ownPermissions, permissions } from '../controller/permissions.ts';
+/** The permissions of the operator and of people, as manifests. */
 import type { PolicyRule } from '../kubernetes/policy-rule.ts';
-import { certificatePermissions, webhookPermissions } from '../webhooks/permissions.ts';
+import { operatorRules, userRoles } from './permissions.ts';
 
 export const NAMESPACE = 'memcached-operator-system';
 export const SERVICE_ACCOUNT = 'memcached-operator-controller-manager';
-const ROLE = 'memcached-operator-manager-role';
-const BINDING = 'memcached-operator-manager-rolebinding';
+const PREFIX = 'memcached-operator';
 const RBAC = 'rbac.authorization.k8s.io';
 export const LABELS = { 'app.kubernetes.io/name': 'memcached-operator' };
 /** Its pods have to be as harmless as Kubernetes can ask for. */
@@ -15,14 +13,43 @@ const RESTRICTED = {
   'pod-security.kubernetes.io/warn': 'restricted',
 };
 
+/** For an operator that looks at all namespaces. */
 export function rbac(): object[] {
-  const account = { name: SERVICE_ACCOUNT, namespace: NAMESPACE };
+  const { watched, cluster, own } = operatorRules;
+  return [
+    ...account(),
+    ...granted('ClusterRole', 'manager', [...watched, ...cluster]),
+    ...granted('Role', 'manager', own),
+    metricsReader(),
+  ];
+}
+
+/** For one that looks at its own namespace alone. */
+export function namespacedRbac(): object[] {
+  const { watched, cluster, own } = operatorRules;
+  return [
+    ...account(),
+    ...granted('ClusterRole', 'manager', cluster),
+    ...granted('Role', 'manager', own),
+    ...granted('Role', 'watch', watched),
+    metricsReader(),
+  ];
+}
+
+export function userRbac(): object[] {
+  return userRoles.map(({ name, labels, rules }) => ({
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name: `${PREFIX}-${name}`, labels: { ...LABELS, ...labels } },
+    rules,
+  }));
+}
+
+function account(): object[] {
+  const metadata = { name: SERVICE_ACCOUNT, namespace: NAMESPACE, labels: LABELS };
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels: { ...LABELS, ...RESTRICTED } } },
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { ...account, labels: LABELS } },
-    ...granted('ClusterRole', {}, [...permissions(), ...webhookPermissions()]),
-    ...granted('Role', { namespace: NAMESPACE }, [...ownPermissions(), ...certificatePermissions()]),
-    metricsReader(),
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
   ];
 }
 
@@ -31,20 +58,22 @@ function metricsReader(): object {
   return {
     apiVersion: `${RBAC}/v1`,
     kind: 'ClusterRole',
-    metadata: { name: 'memcached-operator-metrics-reader', labels: LABELS },
+    metadata: { name: `${PREFIX}-metrics-reader`, labels: LABELS },
     rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
   };
 }
 
 /** A role, and that the operator has it. */
-function granted(kind: 'Role' | 'ClusterRole', place: object, rules: readonly PolicyRule[]): object[] {
+function granted(kind: 'Role' | 'ClusterRole', name: string, rules: readonly PolicyRule[]): object[] {
+  const place = kind === 'Role' ? { namespace: NAMESPACE } : {};
+  const role = `${PREFIX}-${name}-role`;
   return [
-    { apiVersion: `${RBAC}/v1`, kind, metadata: { name: ROLE, ...place, labels: LABELS }, rules },
+    { apiVersion: `${RBAC}/v1`, kind, metadata: { name: role, ...place, labels: LABELS }, rules },
     {
       apiVersion: `${RBAC}/v1`,
       kind: `${kind}Binding`,
-      metadata: { name: BINDING, ...place, labels: LABELS },
-      roleRef: { apiGroup: RBAC, kind, name: ROLE },
+      metadata: { name: `${PREFIX}-${name}-rolebinding`, ...place, labels: LABELS },
+      roleRef: { apiGroup: RBAC, kind, name: role },
       subjects: [{ kind: 'ServiceAccount', name: SERVICE_ACCOUNT, namespace: NAMESPACE }],
     },
   ];

@@ -6,17 +6,23 @@ import { configurationName, registrations } from './configurations.ts';
 
 const WATCHED = ['list', 'watch'];
 
-/** In the whole cluster: to look up what is to be scaled, and to make the API server trust the certificate. */
 export function webhookPermissions(): PolicyRule[] {
-  return [
-    { apiGroups: [GROUP], resources: [memcachedKind.plural], verbs: ['get'] },
-    ...registrations.map((registration) => ({
-      apiGroups: [registration.kind.apiVersion.split('/')[0] ?? ''],
-      resources: [registration.kind.plural],
-      resourceNames: [configurationName('memcached-operator', registration)],
-      verbs: [...WATCHED, 'patch'],
-    })),
-  ];
+  return [...lookupPermissions(), ...configurationPermissions()];
+}
+
+/** In the namespaces of Memcacheds: to look up what is to be scaled. */
+export function lookupPermissions(): PolicyRule[] {
+  return [{ apiGroups: [GROUP], resources: [memcachedKind.plural], verbs: ['get'] }];
+}
+
+/** In the whole cluster: to make the API server trust the certificate. */
+export function configurationPermissions(): PolicyRule[] {
+  return registrations.map((registration) => ({
+    apiGroups: [registration.kind.apiVersion.split('/')[0] ?? ''],
+    resources: [registration.kind.plural],
+    resourceNames: [configurationName('memcached-operator', registration)],
+    verbs: [...WATCHED, 'patch'],
+  }));
 }
 
 /** In the operator's own namespace: to share the certificate between replicas. */
