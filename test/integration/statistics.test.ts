@@ -1,0 +1,116 @@
+/** Two hundred servers that are broken or hostile beside as many good ones: the good ones are heard, and nobody pays for the others. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Memcached, memcachedKind } from '../../src/api/index.ts';
+import { podKind } from '../../src/controller/world.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isWrite, markOf, nameOf, requestsSince, summary } from '../support/audit.ts';
+import { FakeMemcacheds, MANNERS, type Manner } from '../support/fake-memcacheds.ts';
+import { isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
+import { Operator } from '../support/operator.ts';
+
+const FLAGS = ['--log-level=debug'];
+const at = stage({ name: 'test-statistics', form: 'fake', fakeNodes: 6, audit: true }, FLAGS);
+const REPLICAS = 10;
+const good = Array.from({ length: 20 }, (_, index) => `good-${index}`);
+const hostile = Array.from({ length: 20 }, (_, index) => `hostile-${index}`);
+/** Of the good ones, those who have something new to tell in the second round. */
+const changed = good.slice(0, 3);
+/** Each of them may take this much, and leaves it at once: 64 KiB of an answer, and what Node makes of it. */
+const MEMORY_MB = 150;
+/** A minute, and a tenth of it less, so that they drift apart. */
+const SHORTEST_INTERVAL_MS = 54_000;
+
+let servers: FakeMemcacheds;
+/** The addresses of their pods. */
+let hosts: Map<string, string[]>;
+
+const hostsOf = (names: readonly string[]) => names.flatMap((name) => hosts.get(name) ?? []);
+
+async function shown(): Promise<Map<string, Memcached>> {
+  const { items } = await at.client.list<Memcached>(memcachedKind, { namespace: NAMESPACE });
+  return new Map(items.map((item) => [item.metadata.name, item]));
+}
+
+/** Until each of them shows so many connections. */
+function show(names: readonly string[], connections: number, signal: AbortSignal) {
+  const isShown = (seen: Map<string, Memcached>) =>
+    names.every((name) => seen.get(name)?.status?.currentConnections === connections);
+  return until(at, `${names.length} show ${connections} connections`, shown, isShown, signal);
+}
+
+async function memoryMB(field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${at.operator.pid}/status`, 'utf8');
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
+}
+
+beforeAll(async () => {
+  servers = await FakeMemcacheds.start(at.cluster.instance);
+  const names = [...good, ...hostile];
+  await Promise.all(names.map((name) => at.client.create(memcachedKind, memcached(name, { replicas: REPLICAS }))));
+  const areReady = (seen: Map<string, Memcached>) => seen.size === names.length && [...seen.values()].every(isReady);
+  const { ms } = await until(at, 'all are ready', shown, areReady, at.signal, 400_000);
+  await show(names, REPLICAS, at.signal);
+  const { items } = await at.client.list<Pod>(podKind, { namespace: NAMESPACE });
+  const byInstance = Map.groupBy(items, ({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] ?? '');
+  hosts = new Map([...byInstance].map(([name, pods]) => [name, pods.map(({ status }) => status?.podIP ?? '')]));
+  console.log(`${items.length} servers of ${names.length} Memcacheds ready after ${Math.round(ms)} ms`);
+});
+
+afterAll(() => servers?.stop());
+
+test('the good ones are heard, whatever the others do', async ({ signal }) => {
+  const manners = Object.keys(MANNERS) as Manner[];
+  const bad = hostsOf(hostile);
+  expect([hostsOf(good).length, bad.length]).toEqual([200, 200]);
+  await at.operator.stop();
+  await servers.behave(new Map(bad.map((host, index) => [host, manners[index % manners.length] ?? 'mute'])));
+  await servers.count(hostsOf(good), 2);
+  const before = await servers.tally();
+
+  const start = performance.now();
+  at.operator = await Operator.start(at.kubeconfig, signal, FLAGS);
+  const residentMB = await memoryMB('VmRSS');
+  const ofGood = await show(good, 2 * REPLICAS, signal);
+  const ofHostile = await show(hostile, 0, signal);
+  const peakMB = await memoryMB('VmHWM');
+  const { asked, bytes } = await servers.tally();
+
+  // Nobody is left out, and nobody is pressed: once, or as often as there was a minute for it.
+  const most = 1 + Math.floor((performance.now() - start) / SHORTEST_INTERVAL_MS);
+  const times = [...hostsOf(good), ...bad].map((host) => (asked[host] ?? 0) - (before.asked[host] ?? 0));
+  expect(Math.min(...times)).toBeGreaterThanOrEqual(1);
+  expect(Math.max(...times)).toBeLessThanOrEqual(most);
+  for (const name of hostile) expect(ofHostile.value.get(name)?.status).toMatchObject({ hitRatio: '0.00' });
+  expect([...ofHostile.value.values()].every(isReady)).toBe(true); // that is for their probes to say
+  const mostBytes = Math.max(...bad.map((host) => (bytes[host] ?? 0) - (before.bytes[host] ?? 0)));
+  console.log(
+    `all good ones shown after ${Math.round(ofGood.ms)} ms, the others given up ${Math.round(ofHostile.ms)} ms later; ` +
+      `${residentMB.toFixed(0)} MB at first, ${peakMB.toFixed(0)} MB at most; one got rid of ${(mostBytes / 1e6).toFixed(1)} MB`,
+  );
+  expect(peakMB - residentMB).toBeLessThan(MEMORY_MB);
+});
+
+test('in the next round only what is new is written, and who does not answer is not spoken of again', async ({
+  signal,
+}) => {
+  const mark = await markOf(at.cluster);
+  const before = (await servers.tally()).asked;
+  await servers.count(hostsOf(changed), 3);
+  const all = [...hosts.values()].flat();
+  const areAsked = (asked: Readonly<Record<string, number>>) =>
+    all.every((host) => (asked[host] ?? 0) > (before[host] ?? 0));
+  const tally = async () => (await servers.tally()).asked;
+  const { ms } = await until(at, 'all are asked again', tally, areAsked, signal, 200_000);
+  await show(changed, 3 * REPLICAS, signal);
+  const requests = (await requestsSince(at.cluster, mark)).filter(isWrite);
+  console.log(`all ${all.length} servers asked again after ${Math.round(ms)} ms: ${summary(requests)}`);
+  expect(new Set(requests.map(({ objectRef }) => objectRef?.name))).toEqual(new Set(changed));
+  expect(new Set(requests.map(nameOf))).toEqual(new Set(['patch memcacheds/status']));
+
+  const complaints = at.operator.logs.filter(({ message }) => message === 'a server does not answer');
+  expect(new Set(complaints.map(({ level }) => level))).toEqual(new Set(['debug']));
+  const pods = complaints.map(({ pod }) => String(pod));
+  expect([pods.length, new Set(pods).size]).toEqual([200, 200]);
+  expect(pods.every((pod) => pod.startsWith('hostile-'))).toBe(true);
+});

@@ -1,0 +1,62 @@
+/** One process that answers for every simulated pod of a cluster: as a memcached would, or as nobody should. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { run } from '../../devcluster/command.ts';
+import { addresses, type Instance } from '../../devcluster/instance.ts';
+import { networkNamespace } from '../../devcluster/namespaces.ts';
+import type { Manner, Orders, Tally } from './fake-memcacheds-process.ts';
+
+export { MANNERS, type Manner, type Tally } from './fake-memcacheds-process.ts';
+
+export class FakeMemcacheds {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  /** In the network of the cluster, to which the addresses of its simulated pods belong from now on. They go with the cluster. */
+  static async start(instance: Instance): Promise<FakeMemcacheds> {
+    const enter = `--net=${networkNamespace(instance)}`;
+    await run('nsenter', [enter, 'ip', 'route', 'replace', 'local', addresses(instance).fakePods, 'dev', 'lo']);
+    const program = path.join(import.meta.dirname, 'fake-memcacheds-process.ts');
+    const child = spawn('nsenter', [enter, process.execPath, program], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    await once(child, 'message'); // it listens
+    return new FakeMemcacheds(child);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Those of whom nothing is said stay as they are; at first all of them are good, with one connection. */
+  async behave(manners: ReadonlyMap<string, Manner>): Promise<void> {
+    await this.#order({ manners: [...manners] });
+  }
+
+  /** How many connections these tell of from now on. */
+  async count(hosts: readonly string[], connections: number): Promise<void> {
+    await this.#order({ connections: hosts.map((host) => [host, connections]) });
+  }
+
+  /** What has happened so far. */
+  tally(): Promise<Tally> {
+    return this.#order({});
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#child, 'close');
+    this.#child.kill('SIGKILL');
+    await closed;
+  }
+
+  async #order(orders: Orders): Promise<Tally> {
+    const answered = once(this.#child, 'message') as Promise<[Tally]>;
+    this.#child.send(orders);
+    const [tally] = await answered;
+    return tally;
+  }
+}
