@@ -8,7 +8,8 @@ import { controllerMetrics, leaderMetrics } from '../runtime/metrics/controller-
 import { processMetrics } from '../runtime/metrics/process-metrics.ts';
 import { Registry } from '../runtime/metrics/registry.ts';
 import { requestMetrics } from '../runtime/metrics/request-metrics.ts';
-import { operatorMetrics, type Seen, serverMetrics } from './metrics.ts';
+import { certificateMetrics, operatorMetrics, type Seen, serverMetrics } from './metrics.ts';
+import type { SecretFacts } from './secrets/facts.ts';
 
 function newRegistry(): Registry {
   const fail = (message: string) => expect.unreachable(message);
@@ -122,12 +123,29 @@ test('what each server told, by its pod', () => {
   expect(hits).toEqual(['{namespace="team",name="a",pod="a-1"} 300']);
 });
 
+test('when certificates expire, of those that are in use and were read', () => {
+  const registry = newRegistry();
+  const withTls = (name: string, enabled: boolean) => ({
+    ...memcached(name),
+    spec: { security: { tls: { enabled, certificateSecretRef: { name: `${name}-tls` } } } },
+  });
+  const { memcacheds } = world([withTls('a', true), withTls('off', false), withTls('unread', true), memcached('none')]);
+  const validity = { from: 0, until: 1_800_000_000_000 };
+  const facts = { certificate: { hash: '', hasCa: false, authorities: [], validity } } as unknown as SecretFacts;
+  const lastFacts = (key: string) => (key === 'team/unread-tls' ? undefined : facts);
+  certificateMetrics(registry, [{ memcacheds, secrets: { lastFacts } }]);
+  expect(lines(registry, 'memcached_operator_instance_certificate_expiry_timestamp_seconds')).toEqual([
+    '{namespace="team",name="a"} 1800000000',
+  ]);
+});
+
 test('the documentation lists exactly what there is', () => {
   const registry = newRegistry();
   requestMetrics(registry);
   controllerMetrics(registry, 'memcached', 1);
   leaderMetrics(registry, 'lease', () => true);
   operatorMetrics(registry, [], built);
+  certificateMetrics(registry, []);
   serverMetrics(registry, { keys: [], answersOf: () => undefined });
   processMetrics(registry, { figures, signal: AbortSignal.abort() });
   const wanted = registry.describe().map(({ name, type, labels, help }) => {

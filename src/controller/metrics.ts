@@ -4,6 +4,8 @@ import type { Figures } from '../memcached/index.ts';
 import type { Informer, StoredObject } from '../runtime/cache/index.ts';
 import { partsOf } from '../runtime/key.ts';
 import type { Registry } from '../runtime/metrics/registry.ts';
+import { secretReferences } from './secrets/references.ts';
+import type { Secrets } from './secrets/secrets.ts';
 import type { Gatherer } from './statistics/gatherer.ts';
 import type { World } from './world.ts';
 
@@ -134,6 +136,33 @@ export function serverMetrics(registry: Registry, gathered: Pick<Gatherer, 'keys
       ),
     );
   }
+}
+
+/** What the certificates say that its servers work with, as they were last read; only who reconciles reads them. */
+export function certificateMetrics(
+  registry: Registry,
+  worlds: readonly (Pick<Seen, 'memcacheds'> & { readonly secrets: Pick<Secrets, 'lastFacts'> })[],
+): void {
+  registry.computed(
+    'gauge',
+    {
+      name: `${PREFIX}_instance_certificate_expiry_timestamp_seconds`,
+      help: 'When the certificate of the servers expires, in seconds since 1970; told by the operator that leads',
+      labels: INSTANCE,
+    },
+    () =>
+      worlds
+        .values()
+        .flatMap(({ memcacheds, secrets }) =>
+          memcacheds.list().flatMap((memcached) => {
+            const tls = secretReferences(memcached).find(({ use }) => use === 'tls');
+            const key = `${memcached.metadata.namespace}/${tls?.name}`;
+            const until = tls && secrets.lastFacts(key)?.certificate.validity?.until;
+            return until === undefined ? [] : [[instanceOf(memcached), until / 1000] as const];
+          }),
+        )
+        .take(MOST_INSTANCES),
+  );
 }
 
 function watchMetrics(registry: Registry, worlds: readonly Seen[]): void {

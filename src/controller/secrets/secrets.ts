@@ -46,6 +46,11 @@ export class Secrets {
     return (await this.#current(key, signal)).facts;
   }
 
+  /** What was found last, without asking anybody: nothing while nobody has wanted to know. */
+  lastFacts(key: string): SecretFacts | undefined {
+    return this.#known.get(key)?.facts;
+  }
+
   /** The Secret itself; nothing if there is none. Rejects when the API does not tell. */
   async secret(key: string, signal: AbortSignal): Promise<Secret | undefined> {
     return (await this.#current(key, signal)).secret;
