@@ -5,7 +5,13 @@ import { defineConfig } from 'vitest/config';
 const unit = { maxWorkers: 2, testTimeout: 60_000 };
 
 /** Tests that start real servers: one file after another, because two cores carry one cluster at a time. */
-const real = { fileParallelism: false, maxWorkers: 1, testTimeout: 300_000, hookTimeout: 600_000 };
+const real = {
+  fileParallelism: false,
+  maxWorkers: 1,
+  testTimeout: 300_000,
+  hookTimeout: 600_000,
+  setupFiles: ['test/support/evidence.ts'],
+};
 
 export default defineConfig({
   test: {

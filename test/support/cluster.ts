@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { kubectl } from '../../devcluster/api.ts';
 import type { CommandOptions } from '../../devcluster/command.ts';
 import { down } from '../../devcluster/down.ts';
-import type { Instance, NodeForm } from '../../devcluster/instance.ts';
+import { type Instance, type NodeForm, placeOf } from '../../devcluster/instance.ts';
 import { up } from '../../devcluster/up.ts';
 
 export const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -55,11 +55,21 @@ export async function startCluster(options: TestClusterOptions): Promise<TestClu
     startedBy: 'cluster',
   } as const;
   const instance = await up({ ...cluster, signal, output });
-  return { instance, printed, kubectl: (args, extra) => kubectl(instance, args, extra) };
+  const started: TestCluster = { instance, printed, kubectl: (args, extra) => kubectl(instance, args, extra) };
+  running.set(instance.id, started);
+  return started;
+}
+
+const running = new Map<string, TestCluster>();
+
+/** Those that this process has started and not stopped. */
+export function runningClusters(): readonly TestCluster[] {
+  return [...running.values()];
 }
 
 /** Removes the cluster. Tells whether there was one. */
 export function stopCluster({ name, root = ROOT }: Pick<TestClusterOptions, 'name' | 'root'>): Promise<boolean> {
+  running.delete(placeOf(root, name).id);
   return down(root, name, {});
 }
 

@@ -62,13 +62,16 @@ export function memcached(name: string, spec: MemcachedSpec = {}, metadata: Part
   return { apiVersion, kind, metadata: { name, namespace: NAMESPACE, ...metadata }, spec };
 }
 
-export const getMemcached = ({ client }: Stage, name: string) => client.get<Memcached>(memcachedKind, name, NAMESPACE);
-export const getDeployment = ({ client }: Stage, name: string) =>
+/** All that most questions need. */
+export type Asking = Pick<Stage, 'client'>;
+
+export const getMemcached = ({ client }: Asking, name: string) => client.get<Memcached>(memcachedKind, name, NAMESPACE);
+export const getDeployment = ({ client }: Asking, name: string) =>
   client.get<Deployment>(deploymentKind, name, NAMESPACE);
-export const getService = ({ client }: Stage, name: string) => client.get<Service>(serviceKind, name, NAMESPACE);
+export const getService = ({ client }: Asking, name: string) => client.get<Service>(serviceKind, name, NAMESPACE);
 
 /** Changes fields of a Memcached. */
-export function change(at: Stage, name: string, body: object): Promise<Memcached> {
+export function change(at: Asking, name: string, body: object): Promise<Memcached> {
   return at.client.patch<Memcached>(memcachedKind, name, NAMESPACE, { type: 'merge', body });
 }
 
@@ -92,7 +95,7 @@ export function isUpToDate({ metadata, status }: Memcached): boolean {
 }
 
 /** Nothing when there is no such object. */
-export async function find<T extends KubernetesObject>(at: Stage, kind: Kind, name: string): Promise<T | undefined> {
+export async function find<T extends KubernetesObject>(at: Asking, kind: Kind, name: string): Promise<T | undefined> {
   try {
     return await at.client.get<T>(kind, name, NAMESPACE);
   } catch (error) {
@@ -110,7 +113,7 @@ interface Event extends KubernetesObject {
 }
 
 /** What the operator had to say about a Memcached, oldest first: "Created: Created Deployment, Service" and the like. */
-export async function eventsOf(at: Stage, name: string): Promise<string[]> {
+export async function eventsOf(at: Asking, name: string): Promise<string[]> {
   const { items } = await at.client.list<Event>(eventKind, { namespace: NAMESPACE });
   return items
     .filter((event) => event.regarding.name === name && event.reportingController === MANAGED_BY)

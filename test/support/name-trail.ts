@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest';
 import { endpointSliceKind } from '../../src/children/endpoint-slice.ts';
 import type { EndpointSlice } from '../../src/kubernetes/endpoint-slice.ts';
-import { NAMESPACE, type Stage, until } from './memcacheds.ts';
+import { type Asking, NAMESPACE, type Stage, until } from './memcacheds.ts';
 
 /** The pods that the names lead to, by name: "cache-0" → "cache-…". */
 export type Names = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export function namesIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Names 
   return Object.fromEntries(ready.map(({ hostname = '', targetRef }) => [hostname, targetRef?.name ?? '']));
 }
 
-export async function namesOf({ client }: Stage, name: string): Promise<Names> {
+export async function namesOf({ client }: Asking, name: string): Promise<Names> {
   return namesIn(await client.get<EndpointSlice>(endpointSliceKind, name, NAMESPACE));
 }
 

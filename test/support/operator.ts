@@ -65,6 +65,13 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+const operators: Operator[] = [];
+
+/** All that the operators of these tests have said. */
+export function operatorWords(): string[] {
+  return operators.map((operator) => operator.words());
+}
+
 export class Operator {
   readonly logs: LogLine[] = [];
   readonly port: number;
@@ -86,6 +93,7 @@ export class Operator {
     this.metricsPort = metricsPort;
     this.#closed = once(child, 'close');
     running.add(child);
+    operators.push(this);
     child.once('close', () => running.delete(child));
     for (const stream of [child.stdout, child.stderr])
       if (stream) createInterface({ input: stream }).on('line', (line) => this.#hear(line));
@@ -180,7 +188,12 @@ export class Operator {
 
   /** Its last words. */
   tail(): string {
-    return [...this.logs.slice(-20).map((line) => JSON.stringify(line)), this.#words].join('\n');
+    return this.words(20);
+  }
+
+  /** So many lines from the end. */
+  words(count = this.logs.length): string {
+    return [...this.logs.slice(-count).map((line) => JSON.stringify(line)), this.#words].join('\n');
   }
 
   #hear(line: string): void {

@@ -8,7 +8,7 @@ import {
   createCertificate,
 } from '../../src/runtime/certificates/certificate.ts';
 import { isNotFound } from '../../src/runtime/client/index.ts';
-import { NAMESPACE, type Stage } from './memcacheds.ts';
+import { type Asking, NAMESPACE } from './memcacheds.ts';
 
 const HOUR = 3_600_000;
 
@@ -32,7 +32,7 @@ export function secretPieces(): readonly string[] {
 }
 
 /** Makes the Secret be this, whatever it was. */
-export async function putSecret(at: Stage, name: string, texts: Readonly<Record<string, string>>): Promise<Secret> {
+export async function putSecret(at: Asking, name: string, texts: Readonly<Record<string, string>>): Promise<Secret> {
   for (const text of Object.values(texts)) for (const piece of piecesOf(text)) pieces.add(piece);
   const entries = Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')] as const);
   const object: Secret = {
