@@ -103,6 +103,10 @@ docker-push: $(INSTALLED) ## Push the image, with Docker or Podman. IMG=…
 install-yaml: $(INSTALLED) ## Write all manifests into one file, dist/install.yaml. IMG=…
 	@node deploy/main.ts install-yaml --image '$(IMG)'
 
+.PHONY: chart
+chart: $(INSTALLED) ## Check the Helm chart and pack it into dist/
+	@helm=$$(node devcluster/main.ts program helm); $$helm lint --strict charts/memcached-operator; $$helm package charts/memcached-operator --destination dist
+
 .PHONY: deploy
 deploy: $(INSTALLED) ## Run the operator in the cluster; the embedded one gets the image that is built here. IMG=… NAME=…
 	@node deploy/main.ts up --image '$(IMG)' --name '$(NAME)'

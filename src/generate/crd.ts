@@ -34,7 +34,7 @@ export function crd(kubernetesSchemas: KubernetesSchemas): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${GROUP}` },
+    metadata: { name: `${plural}.${GROUP}`, labels: { 'app.kubernetes.io/name': 'memcached-operator' } },
     spec: {
       group: GROUP,
       names: { kind, listKind: `${kind}List`, plural, singular: 'memcached', shortNames: ['mc'] },

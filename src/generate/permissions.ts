@@ -16,10 +16,15 @@ export interface UserRole {
 
 /** What the operator may do in the namespaces of Memcacheds, for what is in no namespace, and where it runs itself. */
 export const operatorRules = {
-  watched: [...namespacedPermissions(), ...lookupPermissions()],
-  cluster: [...clusterPermissions(), ...configurationPermissions()],
-  own: [...ownPermissions(), ...certificatePermissions()],
+  watched: { always: namespacedPermissions(), webhooks: lookupPermissions() },
+  cluster: { always: clusterPermissions(), webhooks: configurationPermissions() },
+  own: { always: ownPermissions(), webhooks: certificatePermissions() },
 } as const;
+
+/** All of it, for these places. */
+export function rulesOf(...places: readonly (keyof typeof operatorRules)[]): PolicyRule[] {
+  return places.flatMap((place) => [...operatorRules[place].always, ...operatorRules[place].webhooks]);
+}
 
 /** Whoever may edit a namespace is let see it by Kubernetes itself, and whoever administers it, edit. */
 export const userRoles: readonly UserRole[] = [

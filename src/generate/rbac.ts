@@ -1,6 +1,6 @@
 /** The permissions of the operator and of people, as manifests. */
 import type { PolicyRule } from '../kubernetes/policy-rule.ts';
-import { operatorRules, userRoles } from './permissions.ts';
+import { rulesOf, userRoles } from './permissions.ts';
 
 export const NAMESPACE = 'memcached-operator-system';
 export const SERVICE_ACCOUNT = 'memcached-operator-controller-manager';
@@ -15,23 +15,21 @@ const RESTRICTED = {
 
 /** For an operator that looks at all namespaces. */
 export function rbac(): object[] {
-  const { watched, cluster, own } = operatorRules;
   return [
     ...account(),
-    ...granted('ClusterRole', 'manager', [...watched, ...cluster]),
-    ...granted('Role', 'manager', own),
+    ...granted('ClusterRole', 'manager', rulesOf('watched', 'cluster')),
+    ...granted('Role', 'manager', rulesOf('own')),
     metricsReader(),
   ];
 }
 
 /** For one that looks at its own namespace alone. */
 export function namespacedRbac(): object[] {
-  const { watched, cluster, own } = operatorRules;
   return [
     ...account(),
-    ...granted('ClusterRole', 'manager', cluster),
-    ...granted('Role', 'manager', own),
-    ...granted('Role', 'watch', watched),
+    ...granted('ClusterRole', 'manager', rulesOf('cluster')),
+    ...granted('Role', 'manager', rulesOf('own')),
+    ...granted('Role', 'watch', rulesOf('watched')),
     metricsReader(),
   ];
 }

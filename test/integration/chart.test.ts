@@ -1,0 +1,161 @@
+/** The Helm chart: what it renders is what config/ renders, and what it cannot mean it refuses. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { buildTools, CHART, helm, kustomized, type Manifest, rendered } from '../support/helm.ts';
+
+const { signal } = new AbortController();
+const LATEST = ['--set', 'image.tag=latest'];
+/** It is most of what there is to read. */
+const NO_CRD = ['--set', 'crds.install=false'];
+
+beforeAll(() => buildTools(signal));
+
+/** What only Helm puts there. */
+const HELMS = /^(helm\.sh\/|app\.kubernetes\.io\/(instance|version|managed-by)$)/;
+
+function withoutHelms(words: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(words).filter(([key]) => !HELMS.test(key)));
+}
+
+/** By name, without what tells Helm's objects from kustomize's, and without the Namespace, which Helm leaves to its user. */
+function comparable(manifests: readonly Manifest[]): Record<string, object> {
+  const entries = manifests.flatMap((manifest) => {
+    const { kind, metadata } = manifest;
+    if (kind === 'Namespace') return [];
+    const { labels, annotations, ...rest } = metadata;
+    const own = { ...rest, labels: withoutHelms(labels), annotations: withoutHelms(annotations) };
+    return [[`${kind} ${metadata.namespace ?? ''}/${metadata.name}`, { ...manifest, metadata: own }] as const];
+  });
+  expect(new Set(entries.map(([name]) => name)).size).toBe(entries.length);
+  return Object.fromEntries(entries);
+}
+
+test('lint has nothing to say', async () => {
+  const said = await helm(['lint', '--strict', CHART]);
+  expect(said).toContain('1 chart(s) linted, 0 chart(s) failed');
+});
+
+test.for([
+  { directory: ['default'], args: [] },
+  { directory: ['cert-manager'], args: ['--set', 'webhooks.certificates=cert-manager'] },
+  { directory: ['default', 'network-policy'], args: ['--set', 'networkPolicy.enabled=true'] },
+  { directory: ['default', 'prometheus'], args: ['--set', 'metrics.serviceMonitor.enabled=true,alerts.enabled=true'] },
+])('it renders what config/ has in $directory', async ({ directory, args }) => {
+  const expected = (await Promise.all(directory.map(kustomized))).flat();
+  expect(comparable(await rendered([...LATEST, ...args]))).toEqual(comparable(expected));
+});
+
+test('for one namespace it renders what config/namespace-scoped has', async () => {
+  const inKustomize = comparable(await kustomized('namespace-scoped'));
+  const inHelm = comparable(await rendered([...LATEST, '--set', 'watchNamespaces={memcached-operator-system}']));
+  // kustomize cannot put the namespace into an argument; the pod tells it.
+  const text = JSON.stringify(inKustomize)
+    .replace('$(POD_NAMESPACE)', 'memcached-operator-system')
+    .replace('"env":[{"name":"POD_NAMESPACE","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}],', '');
+  expect(inHelm).toEqual(JSON.parse(text));
+});
+
+const only = (manifests: readonly Manifest[], kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+const names = (manifests: readonly Manifest[]) => manifests.map(({ metadata }) => metadata.name).toSorted();
+
+function containerOf(manifests: readonly Manifest[]): { image: string; args?: string[] } {
+  const [deployment] = only(manifests, 'Deployment') as (Manifest & {
+    spec: { template: { spec: { containers: [{ image: string; args?: string[] }] } } };
+  })[];
+  if (!deployment) throw new Error('there is no Deployment');
+  return deployment.spec.template.spec.containers[0];
+}
+
+test('the image is that of the version, another tag, or a digest', async () => {
+  const { version } = JSON.parse(await readFile(path.join(CHART, '../../package.json'), 'utf8')) as { version: string };
+  const repository = 'ghcr.io/c5c3/memcached-operator';
+  const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
+  expect(containerOf(await rendered(NO_CRD)).image).toBe(`${repository}:v${version}`);
+  expect(containerOf(await rendered([...NO_CRD, '--set', 'image.tag=x'])).image).toBe(`${repository}:x`);
+  expect(containerOf(await rendered([...NO_CRD, '--set', `image.digest=${digest}`])).image).toBe(
+    `${repository}@${digest}`,
+  );
+});
+
+test('values become flags', async () => {
+  const sets = {
+    watchNamespaces: '{a,b}',
+    'defaultImages.memcached': 'mirror/memcached:1',
+    'defaultImages.exporter': 'mirror/exporter:1',
+    logLevel: 'debug',
+    'metrics.enabled': 'false',
+    'webhooks.enabled': 'false',
+    extraArgs: '{--concurrency=4}',
+  };
+  const flags = Object.entries(sets).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+  const all = await rendered([...NO_CRD, ...flags]);
+  expect(containerOf(all).args).toEqual([
+    '--watch-namespaces=a,b',
+    '--enable-webhooks=false',
+    '--metrics-bind-address=0',
+    '--default-image=mirror/memcached:1',
+    '--default-exporter-image=mirror/exporter:1',
+    '--log-level=debug',
+    '--concurrency=4',
+  ]);
+  expect(names(only(all, 'Service'))).toEqual([]);
+  expect(only(all, 'Role').map(({ metadata }) => metadata.namespace)).toEqual(['memcached-operator-system', 'a', 'b']);
+  // Nothing is allowed for the sake of webhooks that are not served.
+  expect(JSON.stringify(all)).not.toMatch(/webhookconfigurations|webhook-certificate/);
+});
+
+test('what is switched off is not there, and what is switched on is', async () => {
+  const off = ['crds.install', 'rbac.userRoles', 'podDisruptionBudget.enabled'].flatMap((one) => [
+    '--set',
+    `${one}=false`,
+  ]);
+  const without = await rendered(off);
+  expect(only(without, 'CustomResourceDefinition')).toEqual([]);
+  expect(only(without, 'PodDisruptionBudget')).toEqual([]);
+  expect(names(only(without, 'ClusterRole')).filter((name) => /viewer|editor/.test(name))).toEqual([]);
+  const one = await rendered([...NO_CRD, '--set', 'replicas=1']);
+  expect(only(one, 'PodDisruptionBudget')).toEqual([]);
+  const readers = [
+    ...NO_CRD,
+    '--set',
+    'metrics.readers[0].name=prometheus',
+    '--set',
+    'metrics.readers[0].namespace=monitoring',
+  ];
+  expect(names(only(await rendered(readers), 'ClusterRoleBinding'))).toContain('memcached-operator-metrics-reader');
+});
+
+test('the definition stays behind, unless it shall not', async () => {
+  const policy = (manifests: Manifest[]) =>
+    only(manifests, 'CustomResourceDefinition')[0]?.metadata.annotations?.['helm.sh/resource-policy'];
+  expect(policy(await rendered())).toBe('keep');
+  expect(policy(await rendered(['--set', 'crds.keep=false']))).toBeUndefined();
+});
+
+test('a release of another name has names of its own where several may be', async () => {
+  const other = await rendered(NO_CRD, 'team-a');
+  expect(names(only(other, 'ClusterRole'))).toContain('team-a-memcached-manager-role');
+  expect(names(only(other, 'Deployment'))).toEqual(['team-a-memcached-controller-manager']);
+  expect(names(only(other, 'Service'))).toContain('memcached-operator-webhook-service'); // which its certificate names
+});
+
+test.for([
+  ['replica=1', "additional properties 'replica' not allowed"],
+  ['replicas=0', 'replicas'],
+  ['webhooks.certificates=letsencrypt', 'certificates'],
+  ['watchNamespaces={UPPER}', 'watchNamespaces'],
+  ['image.digest=abc', 'digest'],
+  ['logLevel=warn', 'logLevel'],
+])('%s is refused', async ([set = '', complaint = '']) => {
+  await expect(rendered(['--set', set])).rejects.toThrow(complaint);
+});
+
+test('every value is in the schema, and the schema has no other', async () => {
+  const shown = await helm(['show', 'values', CHART]);
+  const { properties } = JSON.parse(await readFile(path.join(CHART, 'values.schema.json'), 'utf8')) as {
+    properties: object;
+  };
+  const keys = [...shown.matchAll(/^(\w+):/gm)].map(([, key]) => key);
+  expect(new Set(Object.keys(properties))).toEqual(new Set([...keys, 'global']));
+});
