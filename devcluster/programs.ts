@@ -89,6 +89,15 @@ const PROGRAMS = {
   },
   helm: { module: 'helm', package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0', seconds: 60 },
   kustomize: { module: 'kustomize', package: 'sigs.k8s.io/kustomize/kustomize/v5', version: 'v5.8.2', seconds: 30 },
+  // What Prometheus makes of alerts, for tests of them. Its ways of finding targets in all clouds are left out: they are most of it.
+  promtool: {
+    module: 'promtool',
+    package: 'github.com/prometheus/prometheus/cmd/promtool',
+    version: 'v0.314.0',
+    seconds: 120,
+    tags: 'remove_all_sd',
+    env: { GOFLAGS: '-buildvcs=false -tags=remove_all_sd' },
+  },
 } satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;

@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml';
 import { apiReference } from './api-reference.ts';
 import { chart, chartPermissions } from './chart.ts';
 import { crd, type KubernetesSchemas } from './crd.ts';
+import { alertRules, dashboardFiles, ruleGroups } from './monitoring/index.ts';
 import { namespacedRbac, rbac, userRbac } from './rbac.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -30,6 +31,9 @@ export function generatedFiles(): GeneratedFile[] {
     manifests(`${CHART}/files/crd.yaml`, [definition]),
     manifests(`${CHART}/files/permissions.yaml`, [chartPermissions()]),
     manifests(`${CHART}/files/webhooks.yaml`, [{ objects: webhooks() }]),
+    manifests('config/prometheus/alerts.yaml', [alertRules()]),
+    manifests(`${CHART}/alerts/alerts.yaml`, [ruleGroups()]),
+    ...dashboardFiles().map(({ name, text }) => ({ name: `${CHART}/dashboards/${name}`, text })),
     { name: 'docs/api-reference.md', text: `<!-- ${MARK} -->\n${apiReference()}` },
   ];
 }
