@@ -115,12 +115,22 @@ deploy: $(INSTALLED) ## Run the operator in the cluster; the embedded one gets t
 undeploy: $(INSTALLED) ## Remove it with all Memcacheds; KEEP_CRD=1 leaves those. NAME=…
 	@node deploy/main.ts down --name '$(NAME)' $(if $(KEEP_CRD),--keep-crd)
 
-##@ To come
+##@ The Operator Lifecycle Manager (docs/olm.md)
 
-TO_COME := bundle bundle-build bundle-push
-.PHONY: $(TO_COME)
-$(TO_COME): ## Each of them says so, and fails
-	@echo "make $@: not there yet; ARCHITECTURE.md says what exists today." >&2; exit 2
+BUNDLE_IMG ?= ghcr.io/c5c3/memcached-operator-bundle:v$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
+
+.PHONY: bundle
+bundle: generate ## Write bundle/, bundle.Dockerfile and catalog/, from the same code as config/
+
+.PHONY: bundle-image
+bundle-image: bundle ## Build the bundle's image, without Docker: an OCI archive, dist/bundle.tar. BUNDLE_IMG=…
+	@node deploy/main.ts bundle-image --image '$(BUNDLE_IMG)' --archive dist/bundle.tar
+
+.PHONY: bundle-build bundle-push
+bundle-build: bundle ## Build the bundle's image, with Docker or Podman. BUNDLE_IMG=…
+	@node deploy/main.ts bundle-build --image '$(BUNDLE_IMG)'
+bundle-push: $(INSTALLED) ## Push it, with Docker or Podman. BUNDLE_IMG=…
+	@node deploy/main.ts docker-push --image '$(BUNDLE_IMG)'
 
 ##@ Help
 
@@ -128,7 +138,7 @@ $(TO_COME): ## Each of them says so, and fails
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-zA-Z0-9$$(_) -]+:.*## / { sub(/^\$$\(TO_COME\)/, "$(TO_COME)"); \
+	  /^[a-zA-Z0-9$$(_) -]+:.*## / { \
 	    if (length($$1) > 20) printf "  %s\n  %-20s %s\n", $$1, "", $$2; else printf "  %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 $(INSTALLED): package.json package-lock.json

@@ -6,6 +6,7 @@ import { load } from '../devcluster/load.ts';
 import { Problem } from '../devcluster/problem.ts';
 import { ownComponent } from '../tools/bill-of-materials.ts';
 import { commitOf } from '../tools/bundle.ts';
+import { buildBundleImage } from './bundle-image.ts';
 import { findTool, run, runVisibly } from './container-tool.ts';
 import { type BuiltImage, buildImage } from './image.ts';
 import { fullReference } from './image-reference.ts';
@@ -26,6 +27,8 @@ Commands:
   install-yaml     write everything that installs the operator into one file, dist/install.yaml
   docker-build     build the image by the Dockerfile, with Docker or Podman
   docker-push      push the image, with Docker or Podman
+  bundle-image     build the image of the bundle for the Operator Lifecycle Manager, an OCI archive
+  bundle-build     build it by bundle.Dockerfile, with Docker or Podman
 
 Options:
   --image <name>   the image's name (default: ghcr.io/c5c3/memcached-operator:latest)
@@ -47,6 +50,8 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
   else if (command === 'install-yaml') await installYaml(values, signal);
   else if (command === 'docker-build') await dockerBuild(values, signal);
   else if (command === 'docker-push') await dockerPush(values, signal);
+  else if (command === 'bundle-image') await bundleImage(values, signal);
+  else if (command === 'bundle-build') await bundleBuild(values, signal);
   else throw new Problem(`There is no command "${command}".`, 'See --help.');
 }
 
@@ -104,6 +109,23 @@ async function dockerPush({ image: name }: Options, signal: AbortSignal): Promis
   const tool = await findTool(run, signal);
   await runVisibly(tool, ['push', reference], signal);
   say(`${tool} has pushed ${reference}`);
+}
+
+async function bundleImage({ image: name, archive }: Options, signal: AbortSignal): Promise<void> {
+  const reference = fullReference(name);
+  const { file, digest } = await buildBundleImage(reference, archive, signal);
+  say(`${path.relative(process.cwd(), file)}: ${reference}, ${digest}`);
+}
+
+async function bundleBuild({ image: name }: Options, signal: AbortSignal): Promise<void> {
+  const reference = fullReference(name);
+  const tool = await findTool(run, signal);
+  await runVisibly(
+    tool,
+    ['build', '--file', path.join(ROOT, 'bundle.Dockerfile'), '--tag', reference, path.join(ROOT, 'bundle')],
+    signal,
+  );
+  say(`${tool} has built ${reference}`);
 }
 
 function say(line: string): void {

@@ -6,6 +6,7 @@ import { apiReference } from './api-reference.ts';
 import { chart, chartPermissions } from './chart.ts';
 import { crd, type KubernetesSchemas } from './crd.ts';
 import { alertRules, dashboardFiles, ruleGroups } from './monitoring/index.ts';
+import { bundle, bundleDockerfile, releasedCatalog } from './olm/index.ts';
 import { namespacedRbac, rbac, userRbac } from './rbac.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -34,6 +35,9 @@ export function generatedFiles(): GeneratedFile[] {
     manifests('config/prometheus/alerts.yaml', [alertRules()]),
     manifests(`${CHART}/alerts/alerts.yaml`, [ruleGroups()]),
     ...dashboardFiles().map(({ name, text }) => ({ name: `${CHART}/dashboards/${name}`, text })),
+    ...Object.entries(bundle(ROOT, definition)).map(([name, objects]) => manifests(`bundle/${name}`, objects)),
+    { name: 'bundle.Dockerfile', text: `# ${MARK}\n${bundleDockerfile()}` },
+    manifests('catalog/memcached-operator/catalog.yaml', releasedCatalog(ROOT)),
     { name: 'docs/api-reference.md', text: `<!-- ${MARK} -->\n${apiReference()}` },
   ];
 }

@@ -52,7 +52,7 @@ function account(): object[] {
 }
 
 /** For whoever is to read the metrics; to be bound by those who decide about that. */
-function metricsReader(): object {
+export function metricsReader(): object {
   return {
     apiVersion: `${RBAC}/v1`,
     kind: 'ClusterRole',
