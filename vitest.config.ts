@@ -13,6 +13,9 @@ const real = {
   setupFiles: ['test/support/evidence.ts'],
 };
 
+/** Somebody's cluster, for the end-to-end tests that can do with one. */
+const elsewhere = process.env['E2E_KUBECONFIG'] ? { runner: 'test/support/elsewhere-runner.ts' } : {};
+
 export default defineConfig({
   test: {
     watch: false,
@@ -20,7 +23,7 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: ['{src,devcluster,deploy,tools}/**/*.test.ts'], ...unit } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...real } },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real } },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real, ...elsewhere } },
       { test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...real } },
     ],
   },

@@ -29,8 +29,10 @@ export class TallyReporter implements Reporter {
       this.#markFailed(`${suite.module.relativeModuleId} > ${suite.fullName}`, suite.errors());
   }
 
-  /** Nor does a file that could not be loaded. */
+  /** Nor does a file that could not be loaded. The tests of one that is skipped as a whole say nothing themselves. */
   onTestModuleEnd(module: TestModule): void {
+    if (module.state() === 'skipped')
+      for (const test of module.children.allTests()) if (test.result().state === 'pending') this.#mark('skipped');
     if (module.errors().length > 0) this.#markFailed(module.relativeModuleId, module.errors());
   }
 

@@ -7,7 +7,7 @@ import { deployed, ELSEWHERE, killOperator, untilDeployed } from '../support/dep
 import { change, getMemcached, isReady, NAMESPACE } from '../support/memcacheds.ts';
 import { type Names, namesOf } from '../support/name-trail.ts';
 import { healed, killOf } from '../support/outage.ts';
-import { between, documented, type Report, reportOf, startClients, stopClients } from '../support/token-cache.ts';
+import { between, documented, report, startClients, stopClients } from '../support/token-cache.ts';
 
 const at = deployed('test-keystone');
 const NAME = 'tokens';
@@ -50,23 +50,15 @@ async function ready(count: number, signal: AbortSignal): Promise<Memcached> {
   return eventually('it is ready', () => getMemcached(at, NAME), isReady, signal);
 }
 
-/** A report of what has happened after this call: each process has finished something since. */
-async function report(name: string, signal: AbortSignal): Promise<Report> {
-  const first = await eventually('clients report', () => reportOf(at, name), Boolean, signal);
-  const isNewer = (seen: Report | undefined) =>
-    seen?.reports.every((count, index) => count >= (first?.reports[index] ?? 0) + 2) === true;
-  return (await eventually('each client is at work', () => reportOf(at, name), isNewer, signal)) as Report;
-}
-
 type Outcome = ReturnType<typeof between>;
 
 /** Counts what fails while something happens, until everything has settled. */
 async function during(what: string, work: () => Promise<unknown>, signal: AbortSignal, name = CLIENTS) {
-  const before = await report(name, signal);
+  const before = await report(at, name, signal);
   const start = performance.now();
   await work();
   const settled = Math.round((performance.now() - start) / 1000);
-  const after = await report(name, signal);
+  const after = await report(at, name, signal);
   const outcome: Outcome = between(before, after);
   const failed = outcome.failed.reduce((sum, { count }) => sum + count, 0);
   const cells = [`${outcome.operations}`.padStart(10), `${failed}`.padStart(7), `${outcome.misses}`.padStart(7)];

@@ -6,9 +6,10 @@ import { type CommandOptions, run, WITHOUT_PROXY } from '../../devcluster/comman
 import { kubeconfigOf } from '../../devcluster/instance.ts';
 import { programPath } from '../../devcluster/programs.ts';
 import { type Client, createClient, findAccess } from '../../src/runtime/client/index.ts';
-import { startCluster, stopCluster, type TestCluster, type TestClusterOptions } from './cluster.ts';
+import { eventually, startCluster, stopCluster, type TestCluster, type TestClusterOptions } from './cluster.ts';
 import { deploy } from './command-line.ts';
 import { alsoAsk, watchOver } from './evidence.ts';
+import { memcached } from './memcacheds.ts';
 import { OPERATOR_NAMESPACE } from './operator.ts';
 
 /** Somebody's cluster, chosen on purpose: KUBECONFIG alone never does it. */
@@ -25,6 +26,8 @@ export interface Deployed {
   /** Missing ELSEWHERE. */
   readonly cluster: TestCluster;
   readonly options: TestClusterOptions;
+  /** By which programs find the cluster. */
+  readonly env: Readonly<Record<string, string>>;
   kubectl(args: readonly string[], options?: Pick<CommandOptions, 'input' | 'signal'>): Promise<string>;
 }
 
@@ -43,6 +46,7 @@ export function deployed(name: string): Deployed {
     }
     const kubeconfig = OTHER ?? kubeconfigOf(built.cluster.instance);
     const env = OTHER === undefined ? WITHOUT_PROXY : {};
+    built.env = { ...env, KUBECONFIG: kubeconfig };
     built.kubectl = (args, extra) =>
       run(programPath('kubectl'), [`--kubeconfig=${kubeconfig}`, ...args], { ...extra, env });
     if (OTHER !== undefined) {
@@ -50,7 +54,10 @@ export function deployed(name: string): Deployed {
       await requireUntouched(built);
     }
     built.client = await clientOf(kubeconfig);
-    await watchOver(name, () => bring('up', kubeconfig, ended.signal));
+    await watchOver(name, async () => {
+      await bring('up', kubeconfig, ended.signal);
+      await untilAdmitting(built, ended.signal);
+    });
   });
   afterAll(async () => {
     ended.abort();
@@ -78,6 +85,13 @@ async function bring(command: 'up' | 'down', kubeconfig: string, signal: AbortSi
   const env = { KUBECONFIG: kubeconfig, PATH: `${path.dirname(programPath('kubectl'))}:${process.env['PATH']}` };
   const { code, stderr } = await deploy([command, ...(IMAGE === undefined ? [] : ['--image', IMAGE])], { env, signal });
   if (code !== 0) throw new Error(`deploy ${command} failed: ${stderr}`);
+}
+
+/** Resolves when Memcacheds can be created: nodes may learn where the webhooks are after those are ready. */
+export async function untilAdmitting({ kubectl }: Pick<Deployed, 'kubectl'>, signal: AbortSignal): Promise<void> {
+  const input = JSON.stringify(memcached('trial'));
+  const attempt = () => kubectl(['create', '--dry-run=server', '-f', '-'], { input, signal });
+  await eventually('Memcacheds can be created', attempt, Boolean, signal);
 }
 
 /** The names of the operator's pods that are not on their way out. */

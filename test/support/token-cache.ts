@@ -1,7 +1,8 @@
 /** Clients that use servers as Keystone does, in a pod, and what has come of it. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ROOT } from './cluster.ts';
+import type { CertifiedKey } from '../../src/runtime/certificates/certificate.ts';
+import { eventually, ROOT } from './cluster.ts';
 import type { Deployed } from './deployed.ts';
 
 export const CLIENTS_IMAGE = process.env['E2E_CLIENTS_IMAGE'] || 'localhost/memcached-clients:1';
@@ -27,12 +28,32 @@ export async function documented(page: string, language: string): Promise<string
   return piece;
 }
 
+/** By which clients and servers know each other. */
+export interface Papers extends CertifiedKey {
+  readonly authority: string;
+}
+
+const TLS_SETTINGS = `tls_enabled = true
+tls_cafile = /etc/keystone/ca.crt
+tls_certfile = /etc/keystone/client.crt
+tls_keyfile = /etc/keystone/client.key
+`;
+
 /** Starts clients of these servers, all else as the page about Keystone says. Resolves when they have begun. */
-export async function startClients(at: Deployed, name: string, servers: readonly string[]): Promise<void> {
+export async function startClients(
+  at: Deployed,
+  name: string,
+  servers: readonly string[],
+  papers?: Papers,
+): Promise<void> {
   const text = await documented('docs/keystone.md', 'ini');
   const settings = text.replace(/^memcache_servers = .*$/m, `memcache_servers = ${servers.join(',')}`);
   const metadata = { name, namespace: 'default' };
-  const data = { 'token-cache.py': await readFile(PROGRAM, 'utf8'), 'keystone.conf': settings };
+  const data = {
+    'token-cache.py': await readFile(PROGRAM, 'utf8'),
+    'keystone.conf': papers ? settings + TLS_SETTINGS : settings,
+    ...(papers && { 'ca.crt': papers.authority, 'client.crt': papers.certificate, 'client.key': papers.key }),
+  };
   const container = {
     name: 'clients',
     image: CLIENTS_IMAGE,
@@ -64,8 +85,16 @@ export async function stopClients(at: Deployed, name: string): Promise<void> {
   await at.kubectl(['delete', 'pod,configmap', name, '--wait=false']);
 }
 
+/** What has happened up to this call and a moment longer: each process has finished something since. */
+export async function report(at: Deployed, name: string, signal: AbortSignal): Promise<Report> {
+  const first = await eventually('clients report', () => reportOf(at, name), Boolean, signal);
+  const isNewer = (seen: Report | undefined) =>
+    seen?.reports.every((count, index) => count >= (first?.reports[index] ?? 0) + 2) === true;
+  return (await eventually('each client is at work', () => reportOf(at, name), isNewer, signal)) as Report;
+}
+
 /** Nothing before the first report. */
-export async function reportOf(at: Deployed, name: string): Promise<Report | undefined> {
+async function reportOf(at: Deployed, name: string): Promise<Report | undefined> {
   const line = (await at.kubectl(['logs', name, '--tail=1'])).trim();
   return line.startsWith('{') ? (JSON.parse(line) as Report) : undefined;
 }
