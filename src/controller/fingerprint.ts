@@ -5,7 +5,7 @@
  * apply: a field that somebody else changed or removed is no longer ours. So the object is as we want it exactly when
  * the fingerprint of our fields equals that of the object that we would apply; nothing else of it has to be remembered.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { quantityInNano } from '../api/index.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 
@@ -30,6 +30,15 @@ export function wantedFingerprint(desired: KubernetesObject): string {
 /** The fingerprint of what is ours in an object of the cluster. */
 export function observedFingerprint(observed: KubernetesObject, manager: string): string {
   return digest(content(owned(observed as unknown as Json, appliedFields(observed, manager)) as Record<string, Json>));
+}
+
+/**
+ * Tells whether the fingerprint of an object can be another than before, for much less than the fingerprint costs: by everything that
+ * it follows from, whoever it belongs to. The spec is given as a digest.
+ */
+export function basisOf(observed: KubernetesObject, spec: string, manager: string): string {
+  const { labels, annotations, ownerReferences } = observed.metadata;
+  return digestOf(JSON.stringify([spec, labels, annotations, ownerReferences, appliedFields(observed, manager)]));
 }
 
 /** Whether the last apply of the manager set the field, and nobody has set it to something else since. */
@@ -84,10 +93,12 @@ function hasKeys(item: Json, keys: Json): boolean {
 }
 
 function digest(value: Json): string {
-  return createHash('sha256')
-    .update(JSON.stringify(canonical(value, '')))
-    .digest('base64url')
-    .slice(0, 22);
+  return digestOf(JSON.stringify(canonical(value, '')));
+}
+
+/** Short, and for two texts never the same. */
+export function digestOf(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
 /** Same meaning, same text: names in order, quantities by their amount, everything empty as nothing. */

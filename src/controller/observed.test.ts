@@ -35,3 +35,32 @@ test('knows whose the replicas are', () => {
   expect(observeChild(deployment({ generation: 1 })).deployment?.ownsReplicas).toBe(true);
   expect(observeChild(deployment({ generation: 1, manager: 'hpa' })).deployment?.ownsReplicas).toBe(false);
 });
+
+type Part = Partial<Record<'labels' | 'annotations' | 'managedFields' | 'ownerReferences', unknown>>;
+
+/** Owned: the replicas, and one of the labels. */
+function applied(metadata: Part = {}, spec: object = {}, status: object = {}): KubernetesObject {
+  const fieldsV1 = { 'f:metadata': { 'f:labels': { 'f:ours': {} } }, 'f:spec': { 'f:replicas': {} } };
+  const managedFields = [{ manager: 'memcached-operator', operation: 'Apply', fieldsV1 }];
+  const form = deployment({ generation: 1 });
+  const labels = { ours: 'a', theirs: 'b' };
+  return {
+    ...form,
+    metadata: { ...form.metadata, labels, managedFields, ...metadata },
+    spec: { replicas: 3, ...spec },
+    status,
+  } as KubernetesObject;
+}
+
+test.each<[string, KubernetesObject, boolean]>([
+  ['a status', applied({}, {}, { readyReplicas: 1 }), true],
+  ['a label of others', applied({ labels: { ours: 'a', theirs: 'c' } }), true],
+  ['a label of ours', applied({ labels: { ours: 'x', theirs: 'b' } }), false],
+  ['the spec', applied({}, { replicas: 4 }), false],
+  ['what is ours of it', applied({ managedFields: [] }), false],
+])('a fingerprint is the same whether the object was seen before or not: %s', (_, changed, isSame) => {
+  const before = observeChild(applied());
+  const after = observeChild(changed, before);
+  expect(after.fingerprint).toBe(observeChild(changed).fingerprint);
+  expect(after.fingerprint === before.fingerprint).toBe(isSame);
+});

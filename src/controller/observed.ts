@@ -1,5 +1,4 @@
 /** What is remembered of the objects in the cluster: the little that a reconcile reads. */
-import { createHash } from 'node:crypto';
 import { memcachedKind } from '../api/index.ts';
 import { slotsIn } from '../children/endpoint-slice.ts';
 import { MANAGED_BY } from '../children/index.ts';
@@ -9,7 +8,7 @@ import type { KubernetesObject, ObjectMeta } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import type { DeploymentObservation, PodObservation } from '../status/observation.ts';
 import { lacksRoom, podProblem } from '../status/pod-problem.ts';
-import { isApplied, observedFingerprint } from './fingerprint.ts';
+import { basisOf, digestOf, isApplied, observedFingerprint } from './fingerprint.ts';
 import type { Slots } from './slots/slots.ts';
 
 type Identity = Required<Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>>;
@@ -31,6 +30,8 @@ export interface ObservedDeployment extends DeploymentObservation {
   readonly ownsReplicas: boolean;
   /** A digest of the whole spec. */
   readonly spec: string;
+  /** A digest of all that the fingerprint follows from. */
+  readonly basis: string;
 }
 
 export interface ObservedPod {
@@ -56,13 +57,16 @@ export function observeChild(object: KubernetesObject, previous?: ObservedChild)
       controller && kind === memcachedKind.kind && apiVersion === memcachedKind.apiVersion,
   );
   const name = owner?.name ?? instanceLabel(object);
+  const deployment = object.kind === 'Deployment' ? observeDeployment(object as Deployment, previous) : undefined;
+  // Other controllers write the status of a Deployment again and again, and nothing of it is ours.
+  const isSame = deployment !== undefined && deployment.basis === previous?.deployment?.basis;
   return {
     metadata: identityOf(object),
     memcached: name && `${object.metadata.namespace}/${name}`,
     ownerUid: owner?.uid,
     isDeleting: object.metadata.deletionTimestamp !== undefined,
-    fingerprint: observedFingerprint(object, MANAGED_BY),
-    ...(object.kind === 'Deployment' && { deployment: observeDeployment(object as Deployment, previous) }),
+    fingerprint: isSame && previous ? previous.fingerprint : observedFingerprint(object, MANAGED_BY),
+    ...(deployment && { deployment }),
     ...(object.kind === 'EndpointSlice' && { slots: slotsIn(object as EndpointSlice) }),
   };
 }
@@ -96,7 +100,7 @@ export function observePod(object: KubernetesObject): ObservedPod {
 function observeDeployment(deployment: Deployment, previous: ObservedChild | undefined): ObservedDeployment {
   const { metadata, spec, status = {} } = deployment;
   const before = previous?.metadata.uid === metadata.uid ? previous?.deployment : undefined;
-  const digest = createHash('sha256').update(JSON.stringify(spec)).digest('base64url').slice(0, 22);
+  const digest = digestOf(JSON.stringify(spec));
   const condition = (type: string) => status.conditions?.find((found) => found.type === type);
   const failure = condition('ReplicaFailure');
   return {
@@ -112,6 +116,7 @@ function observeDeployment(deployment: Deployment, previous: ObservedChild | und
     deadlineExceeded: condition('Progressing')?.reason === 'ProgressDeadlineExceeded',
     ownsReplicas: isApplied(deployment, MANAGED_BY, ['spec', 'replicas']),
     spec: digest,
+    basis: basisOf(deployment, digest, MANAGED_BY),
     ...(failure?.status === 'True' && { replicaFailure: failure.message ?? failure.reason ?? 'no reason given' }),
   };
 }

@@ -20,6 +20,7 @@ function deployment(wanted: number, ownsReplicas: boolean): ObservedDeployment {
     deadlineExceeded: false,
     ownsReplicas,
     spec: 'digest',
+    basis: 'digest',
   };
 }
 

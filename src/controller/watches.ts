@@ -43,6 +43,9 @@ function isNews(change: Change): boolean {
   return !isDeepStrictEqual(withoutVersion(change.old), withoutVersion(change.new));
 }
 
+/** Without what changes with things that nobody reads. */
 function withoutVersion(observed: ObservedChild | ObservedPod | undefined): unknown {
-  return observed && { ...observed, metadata: observed.metadata.uid };
+  if (!observed) return undefined;
+  const deployment = 'deployment' in observed && { deployment: { ...observed.deployment, basis: undefined } };
+  return { ...observed, metadata: observed.metadata.uid, ...deployment };
 }
