@@ -12,6 +12,7 @@ import { LEASE } from './controller/permissions.ts';
 import { type Reconciler, reconcile } from './controller/reconcile.ts';
 import { gatherStatistics } from './controller/statistics/index.ts';
 import { watch } from './controller/watches.ts';
+import { Wishes } from './controller/wishes.ts';
 import { World } from './controller/world.ts';
 import { watchDefinitions } from './runtime/cache/index.ts';
 import { UnusableCertificate } from './runtime/certificates/source.ts';
@@ -138,7 +139,7 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
     client,
     recordEvent,
     statistics,
-    defaults: defaultsOf(config),
+    wishes: new Wishes(defaultsOf(config)),
     now: () => new Date(),
     ...ownPods(access),
   };

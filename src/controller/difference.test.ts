@@ -87,8 +87,8 @@ test('a kind that the cluster does not know is not missed', () => {
 
 test('what is kept stays as it is, and is not made either', () => {
   const changed = seen(withDeployment({ fingerprint: 'other' }));
-  expect(difference(plain, {}, changed, [deploymentKind])).toEqual([]);
-  expect(told(difference(plain, {}, nothing, [deploymentKind]))).toEqual(['create Service']);
+  expect(difference(plain, {}, changed, { kept: [deploymentKind] })).toEqual([]);
+  expect(told(difference(plain, {}, nothing, { kept: [deploymentKind] }))).toEqual(['create Service']);
 });
 
 test.each<[string, Partial<ObservedChild>, string[]]>([

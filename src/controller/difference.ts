@@ -2,10 +2,10 @@
 import type { DefaultedMemcached } from '../api/index.ts';
 import { type Child, children, deploymentKind, type Surroundings } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
-import { wantedFingerprint } from './fingerprint.ts';
 import type { ObservedChild, ObservedPod } from './observed.ts';
 import { type HandOver, handOver, withFirstReplicas } from './replicas.ts';
 import { farewells, type PodMark } from './slots/farewell.ts';
+import { type Fingerprints, fingerprintsOf } from './wishes.ts';
 
 export type Step =
   | { readonly verb: 'create'; readonly kind: Kind; readonly desired: KubernetesObject }
@@ -32,17 +32,23 @@ export interface Seen {
 /**
  * One step for each child that is not as it should be; none when all is well. What has to go goes first, above all an autoscaler,
  * which would contradict us; the rest comes in the order of the table. Children of the kept kinds stay as they are.
+ * Whoever knows the fingerprints already saves much: then only what differs has to be built.
  */
 export function difference(
   memcached: DefaultedMemcached,
   surroundings: Surroundings,
   seen: Seen,
-  kept: readonly Kind[] = [],
+  { kept = [], fingerprints = fingerprintsOf(memcached, surroundings) }: DifferenceOptions = {},
 ): Step[] {
   const steps = children
     .filter(({ kind, needsCrd }) => (!needsCrd || seen.isServed(kind)) && !kept.includes(kind))
-    .flatMap((child) => stepFor(child, memcached, surroundings, seen) ?? []);
+    .flatMap((child) => stepFor(child, memcached, surroundings, seen, fingerprints.get(child.kind)) ?? []);
   return steps.toSorted((a, b) => Number(b.verb === 'delete') - Number(a.verb === 'delete'));
+}
+
+interface DifferenceOptions {
+  readonly kept?: readonly Kind[];
+  readonly fingerprints?: Fingerprints;
 }
 
 function stepFor(
@@ -50,17 +56,20 @@ function stepFor(
   memcached: DefaultedMemcached,
   surroundings: Surroundings,
   seen: Seen,
+  wanted: string | undefined,
 ): Step | undefined {
-  const desired = build(memcached, surroundings);
   const observed = seen.child(kind);
-  if (!observed) return desired && { verb: 'create', kind, desired: asNew(kind, desired, memcached) };
-  const { uid, name } = observed.metadata;
-  const isOurs = observed.ownerUid === memcached.metadata.uid;
-  if (!desired) return isOurs && !observed.isDeleting ? { verb: 'delete', kind, observed } : undefined;
-  if (!isOurs) return { verb: 'leave', kind, name };
-  if (observed.isDeleting) return undefined; // it is made anew when it is gone
-  const wanted = wantedFingerprint(desired);
-  if (observed.fingerprint === wanted || seen.isKnownRewrite(uid, wanted, observed.fingerprint)) return undefined;
+  const { uid = '', name = '' } = observed?.metadata ?? {};
+  const isOurs = observed?.ownerUid === memcached.metadata.uid;
+  if (wanted === undefined)
+    return observed && isOurs && !observed.isDeleting ? { verb: 'delete', kind, observed } : undefined;
+  if (observed && !isOurs) return { verb: 'leave', kind, name };
+  if (observed?.isDeleting) return undefined; // it is made anew when it is gone
+  if (observed?.fingerprint === wanted || (observed && seen.isKnownRewrite(uid, wanted, observed.fingerprint)))
+    return undefined;
+  const desired = build(memcached, surroundings);
+  if (!desired) return undefined;
+  if (!observed) return { verb: 'create', kind, desired: asNew(kind, desired, memcached) };
   if (kind !== deploymentKind) return { verb: 'update', kind, desired, uid };
   const passed = handOver(desired, observed.deployment, memcached);
   const marks = farewells(desired, observed.deployment, seen.pods, surroundings.servers ?? []);

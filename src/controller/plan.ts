@@ -1,16 +1,17 @@
 /** What is to be done for one Memcached, and what is wrong with it before anything is done. */
-import { type DefaultedMemcached, type DefaultOptions, type Memcached, obstacles, withDefaults } from '../api/index.ts';
+import type { DefaultedMemcached, Memcached } from '../api/index.ts';
 import { children, deploymentKind, type Surroundings } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import type { Fault, Remark } from '../status/observation.ts';
 import { difference, type Step } from './difference.ts';
 import { type Inquiry, inquire } from './secrets/inquiry.ts';
 import { serversOf } from './slots/servers.ts';
+import type { Wishes } from './wishes.ts';
 import type { World } from './world.ts';
 
 export interface Planner {
   readonly world: World;
-  readonly defaults: DefaultOptions;
+  readonly wishes: Wishes;
   readonly operator?: Surroundings['operator'];
   readonly now: () => Date;
 }
@@ -33,14 +34,18 @@ export function followsPods(kind: Kind): boolean {
 
 /** Servers whose Secrets are missing or no good stay as they are; everything else goes on. */
 export async function planFor(key: string, memcached: Memcached, by: Planner, signal: AbortSignal): Promise<Plan> {
-  const invalid = invalidities(memcached);
-  const wanted = withDefaults(memcached, by.defaults);
+  const invalid = by.wishes.faults(memcached);
+  const wanted = by.wishes.wanted(memcached);
   if (invalid.length > 0) return { ...planOfPods(key, wanted, by), faults: invalid };
   const { found, ...inquiry } = await inquire(memcached, by.world.secrets, by.now(), signal);
   const isWhole = inquiry.faults.length === 0;
   const servers = serversOf(key, wanted.spec.replicas ?? present(key, wanted, by.world), by.world);
   const surroundings = { ...found, servers, ...(by.operator && { operator: by.operator }) };
-  const steps = difference(wanted, surroundings, by.world.seen(key), isWhole ? [] : [deploymentKind]);
+  const fingerprints = by.wishes.fingerprints(memcached, surroundings);
+  const steps = difference(wanted, surroundings, by.world.seen(key), {
+    fingerprints,
+    kept: isWhole ? [] : [deploymentKind],
+  });
   return { wanted, steps, isWhole, remarks: remarksOn(wanted, found), ...inquiry };
 }
 
@@ -62,11 +67,4 @@ function remarksOn({ spec }: DefaultedMemcached, { authentication }: Inquiry['fo
   const message =
     'Metrics are unavailable: with password-file, memcached lets nobody in without a password, and the exporter cannot give one. Use memcached-sasl-db if you need metrics';
   return [{ reason: 'MetricsUnavailable', message }];
-}
-
-function invalidities(memcached: Memcached): Fault[] {
-  return obstacles(memcached).map(({ field, message }) => ({
-    reason: 'InvalidSpec',
-    message: `${field}: ${message}`,
-  }));
 }
