@@ -5,14 +5,20 @@ export interface ApiRequest {
   readonly verb: string;
   /** With its subresource, such as `memcacheds/status`. */
   readonly resource: string;
+  readonly name: string;
   readonly code: number;
+  /** When the server heard of it, and when it had answered, in milliseconds. */
+  readonly receivedMs: number;
+  readonly answeredMs: number;
 }
 
 interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
   readonly userAgent?: string;
-  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly name?: string };
+  readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
   readonly requestURI: string;
   readonly responseStatus?: { readonly code?: number };
 }
@@ -60,14 +66,22 @@ function requestsIn(line: string, agent: string): ApiRequest[] {
   const event = JSON.parse(line) as AuditEvent;
   // A watch is told of twice: when it begins, and when it ends, perhaps long after.
   if (event.stage !== (event.verb === 'watch' ? 'ResponseStarted' : 'ResponseComplete')) return [];
-  const { resource = event.requestURI, subresource } = event.objectRef ?? {};
+  const { resource = event.requestURI, subresource, name = '' } = event.objectRef ?? {};
   return [
     {
       verb: event.verb,
       resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+      name,
       code: event.responseStatus?.code ?? 0,
+      receivedMs: milliseconds(event.requestReceivedTimestamp),
+      answeredMs: milliseconds(event.stageTimestamp),
     },
   ];
+}
+
+/** Dates end at milliseconds, and the server tells microseconds. */
+function milliseconds(time: string): number {
+  return Date.parse(`${time.slice(0, 19)}Z`) + Number(time.slice(19, -1)) * 1000;
 }
 
 /** How many of each sort, most frequent first. */

@@ -1,13 +1,13 @@
 /** The floor: what a bare client needs that knows what to do and does nothing else. */
 import { spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Memcached, withDefaults } from '../src/api/index.ts';
 import { children } from '../src/children/index.ts';
 import type { Kind } from '../src/kubernetes/object.ts';
-import { type Client, isNotFound } from '../src/runtime/client/index.ts';
+import type { Client } from '../src/runtime/client/index.ts';
 import { createCrowd, inParallel } from './crowd.ts';
 import { usageOf } from './process-usage.ts';
 import { say, timed } from './progress.ts';
+import type { Site } from './site.ts';
 
 export interface Floor {
   /** For the Memcacheds themselves. */
@@ -16,17 +16,24 @@ export interface Floor {
   readonly childrenMs: number;
   /** For the children of one Memcached. */
   readonly cpuMs: number;
+  /** What others had of the machine meanwhile, from 0 to 1. */
+  readonly others: number;
 }
 
 const namespaceKind: Kind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
 
-/** Makes Memcacheds, then their children as the operator would, in a namespace that is to be removed afterwards. */
-export async function measureFloor(
-  client: Client,
-  namespace: string,
-  count: number,
-  signal: AbortSignal,
-): Promise<Floor> {
+/** Before the floor is measured, so that it is not the one who finds everything cold. */
+const WARM_UP = 16;
+
+/** Makes Memcacheds, then their children as the operator would, on a cluster that knows no operator. */
+export async function measureFloor({ client, machine }: Site, count: number, signal: AbortSignal): Promise<Floor> {
+  await createAll(client, 'bench-warm-up', WARM_UP, signal);
+  await timed('until the cluster is calm', machine.calm(signal));
+  const [times, others] = await machine.during([], () => createAll(client, 'bench-floor', count, signal));
+  return { ...times, others };
+}
+
+async function createAll(client: Client, namespace: string, count: number, signal: AbortSignal) {
   await createNamespace(client, namespace, signal);
   const [memcacheds, memcachedsMs] = await timed(
     `the bare client creates ${count} Memcacheds`,
@@ -50,30 +57,6 @@ async function createChildren(client: Client, memcacheds: readonly Memcached[]):
 
 export async function createNamespace(client: Client, name: string, signal: AbortSignal): Promise<void> {
   await client.create(namespaceKind, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, { signal });
-}
-
-/** Removes namespaces with all that is in them, if they are there, and waits until they are gone. */
-export async function removeNamespaces(client: Client, names: readonly string[], signal: AbortSignal): Promise<void> {
-  const isLeft = async (name: string): Promise<boolean> => {
-    const deleted = client.delete(namespaceKind, name, undefined, { signal });
-    return deleted.then(
-      () => true,
-      (error: unknown) => {
-        if (isNotFound(error)) return false;
-        throw error;
-      },
-    );
-  };
-  let left = names;
-  const remove = async () => {
-    for (;;) {
-      const states = await Promise.all(left.map(isLeft));
-      left = left.filter((_, index) => states[index]);
-      if (left.length === 0) return;
-      await sleep(1000, undefined, { signal });
-    }
-  };
-  await timed(`removing the namespaces ${names.join(', ')}`, remove(), () => `${left.join(', ')} left`);
 }
 
 /** The memory of a Node that does nothing. */

@@ -34,13 +34,13 @@ export class Machine {
     }
   }
 
-  /** Does the work, and tells which part of all CPUs others had meanwhile, from 0 to 1. */
+  /** Does the work, and tells which part of all CPUs others had meanwhile, from 0 to 1. Processes that it starts may be added. */
   async during<T>(pids: readonly number[], work: () => Promise<T>): Promise<[T, number]> {
-    const ours = [...this.#cluster, process.pid, ...pids];
+    const oursMs = () => cpuMs([...this.#cluster, process.pid, ...pids]);
     const since = performance.now();
-    const [busyBefore, oursBefore] = [await busyMs(), await cpuMs(ours)];
+    const [busyBefore, oursBefore] = [await busyMs(), await oursMs()];
     const result = await work();
-    const others = (await busyMs()) - busyBefore - ((await cpuMs(ours)) - oursBefore);
+    const others = (await busyMs()) - busyBefore - ((await oursMs()) - oursBefore);
     return [result, Math.max(0, others / (performance.now() - since) / availableParallelism())];
   }
 }

@@ -1,113 +1,73 @@
-/** The benchmark: the operator and a bare client do the same on a cluster of their own, and both are measured. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import path from 'node:path';
+/** The benchmark: the operator and a bare client do the same on clusters of their own, and both are measured. */
 import { run } from '../devcluster/command.ts';
 import { runCommandLine } from '../devcluster/command-line.ts';
-import { auditLog } from '../devcluster/control-plane.ts';
-import { kubeconfigOf } from '../devcluster/instance.ts';
-import { createClient, findAccess } from '../src/runtime/client/index.ts';
-import { ROOT, startCluster, stopCluster, type TestCluster } from '../test/support/cluster.ts';
-import { installOperator } from '../test/support/operator.ts';
-import { AuditLog } from './audit.ts';
-import { REPLICAS } from './crowd.ts';
-import { measureBareNode, measureFloor, removeNamespaces } from './floor.ts';
-import { Machine } from './machine.ts';
-import { measureArrival, measureQuiet, measureStart } from './measurement.ts';
-import { Operator, USER_AGENT } from './operator.ts';
+import { ROOT } from '../test/support/cluster.ts';
+import { measureBareNode, measureFloor } from './floor.ts';
 import { HELP, type Options, readOptions } from './options.ts';
-import { say, timed } from './progress.ts';
-import { type Results, rowsOf, tableOf } from './verdicts.ts';
+import { say } from './progress.ts';
+import { type Results, tell } from './results.ts';
+import type { Row } from './rows.ts';
+import type { Scenario, Scene } from './scenario.ts';
+import { admission } from './scenarios/admission.ts';
+import { type Convergence, converge, rowsOf } from './scenarios/converge.ts';
+import { gathering } from './scenarios/gathering.ts';
+import { latency } from './scenarios/latency.ts';
+import { noise } from './scenarios/noise.ts';
+import { restart } from './scenarios/restart.ts';
+import { settled } from './scenarios/settled.ts';
+import { soak } from './scenarios/soak.ts';
+import { storm } from './scenarios/storm.ts';
+import { onFreshSite } from './site.ts';
 
-const NAME = 'bench';
-const NAMESPACES = ['bench-warm-up', 'bench-floor', 'bench-crowd', 'bench-floor-again'] as const;
-/** Before the floor is measured, so that it is not the one who finds everything cold. */
-const WARM_UP = 32;
-const PODS_PER_NODE = 100;
+/** The size that the budgets speak of. */
+const REFERENCE = 500;
+const SIZES = [100, REFERENCE, 2000];
+const LARGEST = 5000;
+
+/** In their order: what starts the operator anew or fills the cluster comes late. */
+const scenarios: readonly Scenario[] = [
+  settled,
+  restart('reference'),
+  storm,
+  soak,
+  latency,
+  gathering,
+  restart('largest'),
+  noise,
+  admission,
+];
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
   const options = readOptions(args);
   if (options === 'help') return void process.stdout.write(HELP);
   if (!options.sources) say((await run(process.execPath, ['tools/bundle.ts'], { cwd: ROOT, signal })).trim());
-  try {
-    // Of one floor the pods may still be there when the next comes.
-    const fakeNodes = Math.max(10, Math.ceil((3 * REPLICAS * options.count) / PODS_PER_NODE));
-    const cluster = await startCluster({ name: NAME, form: 'fake', audit: true, fakeNodes, signal });
-    const results = await measure(cluster, options, signal);
-    await tell(results, options);
-  } finally {
-    if (!options.keep) {
-      await stopCluster({ name: NAME });
-      say(`cluster "${NAME}" is gone`);
-    }
-  }
+  await tell(await measure(options, signal), options);
 }
 
-async function measure(cluster: TestCluster, options: Options, signal: AbortSignal): Promise<Results> {
-  const { count } = options;
-  const kubeconfig = await installOperator(cluster, signal);
-  const access = await findAccess({ kubeconfig: kubeconfigOf(cluster.instance), env: {}, home: homedir() });
-  const client = createClient({ access, userAgent: 'bench/1' });
-  const audit = new AuditLog(auditLog(cluster.instance), USER_AGENT);
-  const script = path.join(ROOT, options.sources ? 'src/main.ts' : 'dist/memcached-operator.js');
-  const machine = await Machine.of(cluster.instance);
-  const start = () => Operator.start({ script, nodeFlags: options.nodeFlags, kubeconfig, signal });
-  const [warmUp, before, crowd, after] = NAMESPACES;
-  let operator: Operator | undefined;
-  try {
-    const bareNodeMB = await measureBareNode();
-    await removeNamespaces(client, NAMESPACES, signal);
-    await measureFloor(client, warmUp, WARM_UP, signal);
-    const floorOf = async (namespace: string) => {
-      await timed('until the cluster is calm', machine.calm(signal));
-      return machine.during([], () => measureFloor(client, namespace, count, signal));
-    };
-    const [floor, othersBefore] = await floorOf(before);
-    await removeNamespaces(client, [warmUp, before], signal);
-    await audit.next();
-
-    await timed('until the cluster is calm', machine.calm(signal));
-    operator = await start();
-    const firstStart = await measureStart({ client, operator, audit, signal });
-    const scene = { client, operator, audit, namespace: crowd, count, signal };
-    const [arrival, othersMeanwhile] = await machine.during([operator.pid], () => measureArrival(scene));
-    const quiet = await measureQuiet(scene);
-    say('a restart');
-    await operator.stop();
-    await audit.next();
-    operator = await start();
-    const restart = await measureStart({ ...scene, operator });
-    await operator.stop();
-
-    const [floorAgain, othersAfter] = await floorOf(after);
-    const others = [othersBefore, othersMeanwhile, othersAfter];
-    return { count, bareNodeMB, others, floors: [floor, floorAgain], firstStart, arrival, quiet, restart };
-  } finally {
-    await operator?.stop();
-    await client.close();
+async function measure(options: Options, signal: AbortSignal): Promise<Results> {
+  const sizes = options.count === undefined ? [...SIZES, ...(options.isFull ? [LARGEST] : [])] : [options.count];
+  const reference = sizes.includes(REFERENCE) ? REFERENCE : (sizes[0] ?? REFERENCE);
+  const bareNodeMB = await measureBareNode();
+  const crowds: Convergence[] = [];
+  const rows: Row[] = [];
+  for (const count of sizes) {
+    const floor = await onFreshSite(options, count, signal, (site) => measureFloor(site, count, signal));
+    await onFreshSite(options, count, signal, async (site) => {
+      const operator = await site.startOperator();
+      const scene: Scene = { site, operator, namespace: 'bench-crowd', count, signal };
+      crowds.push(await converge(scene, floor));
+      const roles = { reference: count === reference, largest: count === sizes.at(-1) };
+      const chosen = scenarios.filter((one) => roles[one.crowd] && isWanted(one, options));
+      for (const scenario of chosen) rows.push(...(await scenario.measure(scene)));
+    });
   }
+  const ofReference = crowds.find(({ count }) => count === reference);
+  const arrivals = ofReference ? crowds.flatMap((crowd) => rowsOf(crowd, ofReference, bareNodeMB)) : [];
+  return { crowds, bareNodeMB, rows: [...arrivals, ...rows] };
 }
 
-async function tell(results: Results, { sources, nodeFlags }: Options): Promise<void> {
-  const { count, arrival } = results;
-  const rows = rowsOf(results);
-  const node = process.version;
-  const how = `${sources ? 'sources' : 'bundle'}, Node ${[node, ...nodeFlags].join(' ')}`;
-  process.stdout.write(
-    `\n${count} Memcacheds with ${REPLICAS} replicas each; ${how}\n\n${tableOf(rows)}\n\nper Memcached:`,
-  );
-  for (const [sort, times] of Object.entries(arrival.bySort))
-    process.stdout.write(`  ${(times / count).toFixed(2)} ${sort}`);
-  const floors = results.floors.map(({ childrenMs }) => (childrenMs / 1000).toFixed(2)).join(' and ');
-  const others = results.others.map((share) => `${(share * 100).toFixed(0)} %`).join(', ');
-  process.stdout.write(`\nfloor for all children: ${floors} s, before and after the operator\n`);
-  process.stdout.write(`other programs took ${others} of the machine before, meanwhile and after\n`);
-
-  const directory = path.join(ROOT, 'bench/results');
-  await mkdir(directory, { recursive: true });
-  const file = path.join(directory, `${new Date().toISOString().replace(/[:.]/g, '-')}.json`);
-  await writeFile(file, `${JSON.stringify({ node, sources, nodeFlags, rows, ...results }, undefined, 2)}\n`);
-  process.stdout.write(`written to ${path.relative(process.cwd(), file)}\n`);
+function isWanted({ name, onlyFull }: Scenario, { only, isFull }: Options): boolean {
+  return only ? only.includes(name) : !onlyFull || isFull;
 }
 
 await runCommandLine((signal) => main(process.argv.slice(2), signal));

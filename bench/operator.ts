@@ -5,8 +5,6 @@ import { createInterface } from 'node:readline';
 import { WITHOUT_PROXY } from '../devcluster/command.ts';
 import { type Usage, usageOf } from './process-usage.ts';
 
-export const USER_AGENT = 'memcached-operator/';
-
 /** How Node is made to be modest where the operator is deployed. */
 export const MODEST = {
   flags: ['--optimize-for-size', '--max-semi-space-size=1'],
@@ -22,6 +20,10 @@ export interface OperatorOptions {
   readonly script: string;
   readonly nodeFlags: readonly string[];
   readonly kubeconfig: string;
+  /** What it is told besides. */
+  readonly flags?: readonly string[];
+  /** Where it writes what Node is told to write. */
+  readonly directory?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -41,11 +43,19 @@ export class Operator {
   }
 
   /** Resolves when it is in control. */
-  static async start({ script, nodeFlags, kubeconfig, signal }: OperatorOptions): Promise<Operator> {
+  static async start({
+    script,
+    nodeFlags,
+    kubeconfig,
+    directory,
+    signal,
+    ...options
+  }: OperatorOptions): Promise<Operator> {
     const since = performance.now();
     const addresses = ['--health-probe-bind-address', '127.0.0.1:0', '--metrics-bind-address', '127.0.0.1:0'];
-    const flags = ['--kubeconfig', kubeconfig, ...addresses];
+    const flags = ['--kubeconfig', kubeconfig, ...addresses, ...(options.flags ?? [])];
     const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
+      ...(directory !== undefined && { cwd: directory }),
       env: { ...WITHOUT_PROXY, ...MODEST.env }, // and nothing else: a pod has none of our variables either
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -73,7 +83,11 @@ export class Operator {
     return usageOf(this.pid);
   }
 
-  /** As Kubernetes stops it. */
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** As Kubernetes stops it. Once is enough. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     const patience = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);

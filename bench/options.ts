@@ -3,38 +3,46 @@ import { parseArgs } from 'node:util';
 import { Problem } from '../devcluster/problem.ts';
 import { MODEST } from './operator.ts';
 
+export const SCENARIOS = ['settled', 'restart', 'noise', 'storm', 'latency', 'admission', 'gathering', 'soak'] as const;
+export type ScenarioName = (typeof SCENARIOS)[number];
+
 export const HELP = `Usage: node bench/main.ts [options]
 
-Measures the operator on a cluster of its own with simulated nodes: how long it takes, what it asks of the API,
+Measures the operator on clusters of its own with simulated nodes: how long it takes, what it asks of the API,
 what it costs in CPU and memory, and what a bare client needs for the same objects in the same run.
 
 Options:
-  --count <n>         how many Memcacheds (default: 200)
+  --full              the largest crowd, and half an hour of changes
+  --count <n>         one crowd of so many Memcacheds, instead of several sizes
+  --only <a,b,…>      only these scenarios after the crowd has come: ${SCENARIOS.join(', ')}; none
   --sources           run the sources of the operator as they are, instead of the bundled file
-  --node-flags <f>    flags for the operator's Node, e.g. "--cpu-prof"
+  --node-flags=<f>    flags for the operator's Node, e.g. "--cpu-prof"
                       (default: ${MODEST.flags.join(' ')})
-  --keep              leave the cluster running, for another run that starts faster
   --help              this text
 
-The numbers are also written to bench/results/, as JSON. Seconds depend on the machine and on what else runs there:
-compare ratios of one run.
+The numbers are also written to bench/results/, as JSON; those of all scenarios in all sizes to docs/performance/ as well.
+Seconds depend on the machine and on what else runs there: compare ratios of one run.
 `;
 
 export interface Options {
-  readonly count: number;
+  readonly isFull: boolean;
+  /** Instead of the usual sizes. */
+  readonly count: number | undefined;
+  /** All of them, unless some are named. */
+  readonly only: readonly ScenarioName[] | undefined;
   readonly sources: boolean;
   readonly nodeFlags: readonly string[];
-  readonly keep: boolean;
 }
 
 export function readOptions(args: readonly string[]): Options | 'help' {
   const values = parse(args);
   if (values.help) return 'help';
   return {
-    count: countOf(values.count),
+    isFull: values.full,
+    count: values.count === undefined ? undefined : countOf(values.count),
+    only: values.only === undefined ? undefined : namesIn(values.only),
     sources: values.sources,
     nodeFlags: values['node-flags'].split(' ').filter((flag) => flag !== ''),
-    keep: values.keep,
   };
 }
 
@@ -43,10 +51,11 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        count: { type: 'string', default: '200' },
+        full: { type: 'boolean', default: false },
+        count: { type: 'string' },
+        only: { type: 'string' },
         sources: { type: 'boolean', default: false },
         'node-flags': { type: 'string', default: MODEST.flags.join(' ') },
-        keep: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     }).values;
@@ -59,4 +68,13 @@ function countOf(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count > 0 && count <= 10_000) return count;
   throw new Problem(`"${text}" is no number of Memcacheds.`, 'Use a whole number from 1 to 10000.');
+}
+
+function namesIn(text: string): ScenarioName[] {
+  if (text === 'none') return [];
+  return text.split(',').map((name) => {
+    const known = SCENARIOS.find((one) => one === name);
+    if (known) return known;
+    throw new Problem(`There is no scenario "${name}".`, `Use some of ${SCENARIOS.join(',')}, or none.`);
+  });
 }

@@ -1,0 +1,59 @@
+/** Where the time and the memory of the operator go while a crowd arrives: a flame graph and a summary of the heap. */
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { run } from '../devcluster/command.ts';
+import { runCommandLine } from '../devcluster/command-line.ts';
+import { ROOT } from '../test/support/cluster.ts';
+import { MODEST } from './operator.ts';
+import { type CpuProfile, flameGraphOf, hottest } from './profiles/flame-graph.ts';
+import { type HeapSnapshot, heapSummary } from './profiles/heap.ts';
+import { say } from './progress.ts';
+import { converge } from './scenarios/converge.ts';
+import { onFreshSite } from './site.ts';
+
+const DIRECTORY = path.join(ROOT, 'bench/results/profile');
+const SNAPSHOT_SIGNAL = 'SIGUSR2';
+const MOST_LINES = 30;
+
+async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: { count: { type: 'string', default: '200' } } });
+  const count = Number(values.count);
+  say((await run(process.execPath, ['tools/bundle.ts'], { cwd: ROOT, signal })).trim());
+  await rm(DIRECTORY, { recursive: true, force: true });
+  await mkdir(DIRECTORY, { recursive: true });
+  const watching = ['--cpu-prof', `--heapsnapshot-signal=${SNAPSHOT_SIGNAL}`];
+  const options = { sources: false, nodeFlags: [...MODEST.flags, ...watching], directory: DIRECTORY };
+  await onFreshSite(options, count, signal, async (site) => {
+    const operator = await site.startOperator();
+    const scene = { site, operator, namespace: 'bench-crowd', count, signal };
+    await converge(scene, { memcachedsMs: 0, childrenMs: 0, cpuMs: 0, others: 0 });
+    operator.signal(SNAPSHOT_SIGNAL);
+    const snapshot = await written<HeapSnapshot>('.heapsnapshot', signal);
+    await operator.stop();
+    const profile = await written<CpuProfile>('.cpuprofile', signal);
+    await tell(count, profile, snapshot);
+  });
+}
+
+/** What Node writes, as soon as it is whole. */
+async function written<T>(ending: string, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    const name = (await readdir(DIRECTORY)).find((one) => one.endsWith(ending));
+    const text = name === undefined ? '' : await readFile(path.join(DIRECTORY, name), 'utf8');
+    if (text.trimEnd().endsWith('}')) return JSON.parse(text) as T;
+    await sleep(500, undefined, { signal });
+  }
+}
+
+async function tell(count: number, profile: CpuProfile, snapshot: HeapSnapshot): Promise<void> {
+  const title = `the operator, while ${count} Memcacheds arrive`;
+  const heap = heapSummary(snapshot, MOST_LINES);
+  const files = { 'flame-graph.svg': flameGraphOf(profile, title), 'heap.txt': heap };
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(DIRECTORY, name), text);
+  process.stdout.write(`\nCPU: ${title}\n${hottest(profile, MOST_LINES)}\n\nHeap, when settled\n${heap}\n`);
+  process.stdout.write(`written to ${path.relative(process.cwd(), DIRECTORY)}: ${Object.keys(files).join(', ')}\n`);
+}
+
+await runCommandLine((signal) => main(process.argv.slice(2), signal));

@@ -1,0 +1,124 @@
+/** A crowd arrives, all at once: until every child is there, until all are ready, and what that costs. */
+import { memcachedKind, withDefaults } from '../../src/api/index.ts';
+import { children } from '../../src/children/index.ts';
+import { bySort, isWrite } from '../audit.ts';
+import { Counter, createCrowd, isReady, memcachedNamed } from '../crowd.ts';
+import { createNamespace, type Floor } from '../floor.ts';
+import { timed } from '../progress.ts';
+import { type Row, rowsFor } from '../rows.ts';
+import type { Scene } from '../scenario.ts';
+import { settled } from '../settling.ts';
+
+export interface Convergence {
+  readonly count: number;
+  readonly floor: Floor;
+  /** From the first request for a Memcached to the answer to the last. */
+  readonly createdMs: number;
+  readonly childrenMs: number;
+  readonly readyMs: number;
+  readonly requests: number;
+  readonly writes: number;
+  /** Requests that the server did not carry out. */
+  readonly refused: number;
+  readonly bySort: Readonly<Record<string, number>>;
+  readonly cpuMs: number;
+  readonly emptyMB: number;
+  readonly peakMB: number;
+  readonly settledMB: number;
+  /** What others had of the machine meanwhile, from 0 to 1. */
+  readonly others: number;
+}
+
+/** The children that each of the Memcacheds wants, whatever becomes of its pods: the bare client makes the same. */
+function childrenOfEach(namespace: string) {
+  const { metadata, ...one } = memcachedNamed('any', namespace);
+  const wanted = withDefaults({ ...one, metadata: { ...metadata, uid: 'any' } });
+  return children.filter(({ build }) => build(wanted, {}) !== undefined);
+}
+
+/** Creates the Memcacheds and waits until all is done. */
+export async function converge({ site, operator, ...scene }: Scene, floor: Floor): Promise<Convergence> {
+  const { audit, machine } = site;
+  const { count } = scene;
+  await settled(operator, audit, scene.signal);
+  const before = await operator.usage();
+  const [times, others] = await machine.during([operator.pid], () => arrival({ site, operator, ...scene }));
+  const requests = await settled(operator, audit, scene.signal);
+  const after = await operator.usage();
+  return {
+    count,
+    floor,
+    ...times,
+    requests: requests.length,
+    writes: requests.filter(isWrite).length,
+    refused: requests.filter(({ code }) => code >= 400).length,
+    bySort: bySort(requests),
+    cpuMs: after.cpuMs - before.cpuMs,
+    emptyMB: before.residentMB,
+    peakMB: after.peakMB,
+    settledMB: after.residentMB,
+    others,
+  };
+}
+
+async function arrival({ site: { client }, operator, namespace, count, ...scene }: Scene) {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([scene.signal, operator.lost, ended.signal]);
+  await createNamespace(client, namespace, signal);
+  const ofSpec = childrenOfEach(namespace);
+  const kinds = ofSpec.map(({ kind }) => new Counter({ client, namespace, kind }, signal));
+  const ready = new Counter({ client, namespace, kind: memcachedKind, counts: isReady }, signal);
+  await Promise.all([ready, ...kinds].map((counter) => counter.synced));
+  const since = performance.now();
+  const after = async (work: Promise<unknown>): Promise<number> => {
+    await work;
+    return performance.now() - since;
+  };
+  const times = Promise.all([
+    after(createCrowd(client, namespace, count, signal)),
+    after(Promise.all(kinds.map((counter) => counter.until(count, signal)))),
+    after(ready.until(count, signal)),
+  ]);
+  const state = () =>
+    `${kinds.map((counter, index) => `${counter.count} ${ofSpec[index]?.kind.plural}`).join(', ')}, ${ready.count} ready`;
+  const [[createdMs, childrenMs, readyMs]] = await timed(`${count} Memcacheds for the operator`, times, state);
+  ended.abort();
+  return { createdMs, childrenMs, readyMs };
+}
+
+/** `reference` is the crowd that budgets speak of: of larger ones, each Memcached may cost little more. */
+export function rowsOf(crowd: Convergence, reference: Convergence, bareNodeMB: number): Row[] {
+  const row = rowsFor(`converge, N = ${crowd.count}`);
+  const { count, floor, others } = crowd;
+  const isReference = crowd.count === reference.count;
+  const most = (budget: number) => (isReference ? { most: budget } : {});
+  const cpuMs = crowd.cpuMs / count;
+  return [
+    row('all children exist, s', crowd.childrenMs / 1000, {
+      reference: floor.childrenMs / 1000,
+      others: Math.max(others, floor.others),
+      ...(isReference && { ratio: 1.5 }),
+    }),
+    row('  beside Memcacheds and children by the bare client, s', crowd.childrenMs / 1000, {
+      reference: (floor.childrenMs + floor.memcachedsMs) / 1000,
+    }),
+    row('all Memcacheds ready, s', crowd.readyMs / 1000),
+    row('API writes per Memcached', crowd.writes / count, most(12)),
+    row('API requests per Memcached', crowd.requests / count),
+    row('requests refused', crowd.refused),
+    row('CPU per Memcached, ms', cpuMs, { reference: floor.cpuMs, others, ...most(20) }),
+    ...(crowd.count > reference.count
+      ? [
+          row('  beside the reference crowd, ms', cpuMs, {
+            reference: reference.cpuMs / reference.count,
+            ratio: 1.2,
+            others,
+          }),
+        ]
+      : []),
+    row('memory at its peak, MB', crowd.peakMB, { reference: bareNodeMB, ...most(90) }),
+    row('memory when settled, MB', crowd.settledMB, { reference: bareNodeMB }),
+    row('memory without Memcacheds, MB', crowd.emptyMB, { reference: bareNodeMB }),
+    row('other programs had of the machine, %', 100 * others),
+  ];
+}

@@ -1,0 +1,99 @@
+/** One Memcached is changed while many others are settled, and while many others are in a storm: how long until its child is written. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { auditLog } from '../../devcluster/control-plane.ts';
+import { memcachedKind } from '../../src/api/index.ts';
+import { disruptionBudgetKind } from '../../src/children/disruption-budget.ts';
+import { AuditLog } from '../audit.ts';
+import { inParallel, namesOf } from '../crowd.ts';
+import { timed } from '../progress.ts';
+import { type Row, rowsFor } from '../rows.ts';
+import type { Scenario, Scene } from '../scenario.ts';
+import { settled } from '../settling.ts';
+import { BENCH_AGENT } from '../site.ts';
+import { median, quantile } from '../statistics.ts';
+
+const PROBES = 100;
+const PAUSE_MS = 100;
+const MOST_IN_STORM = 500;
+const POLL_MS = 10;
+
+/** The last of the crowd; storms pass it by. */
+const probedOf = (count: number) => `cache-${count}`;
+
+export const latency: Scenario = {
+  name: 'latency',
+  crowd: 'largest',
+  async measure(scene) {
+    const { site, operator, count, signal } = scene;
+    await settled(operator, site.audit, signal);
+    const calm = await measured(scene, `changes while ${count} others are settled`, () => probe(scene, PROBES));
+    const storming = Math.min(MOST_IN_STORM, count - 1);
+    const stormy = await measured(scene, `changes while ${storming} others are in a storm`, async () => {
+      const ended = new AbortController();
+      const blowing = blow(scene, storming, ended.signal);
+      await probe(scene, PROBES);
+      ended.abort();
+      await blowing;
+    });
+    await settled(operator, site.audit, signal);
+    return [...rowsOf('settled', calm, { median: 20 }), ...rowsOf('in a storm', stormy, { p99: 200 })];
+  },
+};
+
+interface Latencies {
+  readonly ms: readonly number[];
+  readonly others: number;
+}
+
+function rowsOf(when: string, { ms, others }: Latencies, most: { median?: number; p99?: number }): Row[] {
+  const row = rowsFor(`latency, ${when}: from the Memcached's write to its child's`);
+  return [
+    row('changes', ms.length),
+    row('median, ms', median(ms), { others, ...(most.median !== undefined && { most: most.median }) }),
+    row('99th percentile, ms', quantile(ms, 0.99), { others, ...(most.p99 !== undefined && { most: most.p99 }) }),
+  ];
+}
+
+/** By the clock of the server: from its answer to us until it hears of the operator. */
+async function measured({ site, operator, count }: Scene, what: string, work: () => Promise<void>): Promise<Latencies> {
+  const ours = new AuditLog(auditLog(site.cluster.instance), BENCH_AGENT);
+  await Promise.all([ours.next(), site.audit.next()]);
+  const [, others] = await site.machine.during([operator.pid], () => timed(what, work()));
+  const isOf = (resource: string) => (request: { verb: string; resource: string; name: string }) =>
+    request.verb === 'patch' && request.resource === resource && request.name === probedOf(count);
+  const changes = (await ours.next()).filter(isOf(memcachedKind.plural));
+  const writes = (await site.audit.next()).filter(isOf(disruptionBudgetKind.plural));
+  const ms = changes.flatMap(({ answeredMs, receivedMs }) => {
+    const write = writes.find((one) => one.receivedMs > receivedMs);
+    return write ? [Math.max(0, write.receivedMs - answeredMs)] : []; // the operator may be told before we are
+  });
+  return { ms, others };
+}
+
+/** Changes something that concerns one child only, and waits until that has changed, again and again. */
+async function probe({ site: { client }, operator, namespace, count, ...scene }: Scene, times: number): Promise<void> {
+  const signal = AbortSignal.any([scene.signal, operator.lost]);
+  const name = probedOf(count);
+  const generation = async () => {
+    const child = await client.get(disruptionBudgetKind, name, namespace, { metadataOnly: true, signal });
+    return child.metadata.generation;
+  };
+  for (let time = 0; time < times; time += 1) {
+    const before = await generation();
+    const podDisruptionBudget = { enabled: true, minAvailable: `${10 + (time % 50)}%` };
+    const body = { spec: { highAvailability: { podDisruptionBudget } } };
+    await client.patch(memcachedKind, name, namespace, { type: 'merge', body, signal });
+    while ((await generation()) === before) await sleep(POLL_MS, undefined, { signal });
+    await sleep(PAUSE_MS * Math.random(), undefined, { signal });
+  }
+}
+
+/** Changes all of them, over and over. */
+async function blow({ site: { client }, namespace, signal }: Scene, storming: number, ended: AbortSignal) {
+  for (let round = 1; !ended.aborted; round += 1) {
+    const options = { type: 'merge', body: { spec: { memcached: { verbosity: round % 2 } } }, signal } as const;
+    await inParallel(namesOf(storming), async (name) => {
+      if (!ended.aborted) await client.patch(memcachedKind, name, namespace, options);
+    });
+  }
+}

@@ -1,0 +1,92 @@
+/** A cluster that is full of things which are none of our business, some of which change all the time. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deploymentKind } from '../../src/children/index.ts';
+import { secretKind } from '../../src/controller/secrets/secrets.ts';
+import type { Kind } from '../../src/kubernetes/object.ts';
+import { inParallel } from '../crowd.ts';
+import { createNamespace } from '../floor.ts';
+import type { Operator } from '../operator.ts';
+import { timed } from '../progress.ts';
+import { rowsFor } from '../rows.ts';
+import type { Scenario, Scene } from '../scenario.ts';
+import { settled } from '../settling.ts';
+
+const NAMESPACE = 'bench-noise';
+const SECONDS = 60;
+const UPDATES_PER_S = 30;
+
+const configMapKind: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
+
+/** A kilobyte each, as certificates and the configuration of others are. */
+const content = { data: { file: 'x'.repeat(1000) } };
+const labels = { app: 'foreign' };
+const deployment = {
+  spec: {
+    replicas: 0,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'foreign:1' }] } },
+  },
+};
+
+const foreign: readonly { readonly kind: Kind; readonly count: number; readonly body: object }[] = [
+  { kind: secretKind, count: 5000, body: { stringData: content.data } },
+  { kind: configMapKind, count: 5000, body: content },
+  { kind: deploymentKind, count: 2000, body: deployment },
+];
+
+export const noise: Scenario = {
+  name: 'noise',
+  crowd: 'reference',
+  async measure(scene) {
+    const { site, signal } = scene;
+    const quiet = await afresh(scene);
+    await timed('5,000 Secrets, 5,000 ConfigMaps and 2,000 Deployments of others', populate(scene));
+    await timed('until the cluster is calm', site.machine.calm(signal));
+    const full = await afresh(scene);
+    const [before, since] = [await full.operator.usage(), performance.now()];
+    const updating = () => timed(`${SECONDS} s in which they change, ${UPDATES_PER_S} each second`, disturb(scene));
+    const [, others] = await site.machine.during([full.operator.pid], updating);
+    const cpuMs = (await full.operator.usage()).cpuMs - before.cpuMs;
+    const row = rowsFor(`noise, N = ${scene.count}`);
+    return [
+      row('memory after a restart, MB', full.residentMB, { reference: quiet.residentMB, ratio: 1.05 }),
+      row('memory at its peak, MB', full.peakMB, { reference: quiet.peakMB }),
+      row(`CPU while others change, % of a core`, (100 * cpuMs) / (performance.now() - since), { most: 1, others }),
+    ];
+  },
+};
+
+/** What the operator takes that has just seen everything for the first time. */
+async function afresh(scene: Scene) {
+  await scene.operator.stop();
+  const operator: Operator = await scene.site.startOperator();
+  scene.operator = operator;
+  await settled(operator, scene.site.audit, scene.signal);
+  return { operator, ...(await operator.usage()) };
+}
+
+const nameOf = (index: number) => `foreign-${index + 1}`;
+
+async function populate({ site: { client }, signal }: Scene): Promise<void> {
+  await createNamespace(client, NAMESPACE, signal);
+  for (const { kind, count, body } of foreign) {
+    const numbers = Array.from({ length: count }, (_, index) => index);
+    const { apiVersion, kind: name } = kind;
+    await inParallel(numbers, (index) => {
+      const object = { apiVersion, kind: name, metadata: { name: nameOf(index), namespace: NAMESPACE }, ...body };
+      return client.create(kind, object, { signal });
+    });
+  }
+}
+
+/** Changes one after another, at a steady rate. */
+async function disturb({ site: { client }, signal }: Scene): Promise<void> {
+  const end = performance.now() + SECONDS * 1000;
+  for (let round = 0; performance.now() < end; round += 1) {
+    const changes = foreign.map(({ kind, count }) => {
+      const body = { metadata: { annotations: { round: String(round) } } };
+      return client.patch(kind, nameOf(round % count), NAMESPACE, { type: 'merge', body, signal });
+    });
+    await Promise.all([...changes, sleep((1000 * foreign.length) / UPDATES_PER_S, undefined, { signal })]);
+  }
+}

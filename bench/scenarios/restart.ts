@@ -1,0 +1,35 @@
+/** The operator is stopped and started among a settled crowd, for which there is nothing to do. */
+import { isWrite } from '../audit.ts';
+import { say } from '../progress.ts';
+import { rowsFor } from '../rows.ts';
+import type { Scenario, Scene } from '../scenario.ts';
+import { settled } from '../settling.ts';
+
+export const restart = (crowd: Scenario['crowd']): Scenario => ({
+  name: 'restart',
+  crowd,
+  async measure(scene: Scene) {
+    const { site, signal, count } = scene;
+    say('a restart');
+    await scene.operator.stop();
+    await site.audit.next();
+    const pids: number[] = [];
+    const [operator, others] = await site.machine.during(pids, async () => {
+      const started = await site.startOperator();
+      pids.push(started.pid);
+      return started;
+    });
+    scene.operator = operator;
+    const requests = await settled(operator, site.audit, signal);
+    const { cpuMs, residentMB, peakMB } = await operator.usage();
+    const row = rowsFor(`restart, N = ${count}`);
+    return [
+      row('until in control, s', operator.startMs / 1000, { others, ...(crowd === 'reference' && { most: 3 }) }),
+      row('requests', requests.length),
+      row('writes', requests.filter(isWrite).length, { most: 0 }),
+      row('CPU until settled, ms per Memcached', cpuMs / count),
+      row('memory at its peak, MB', peakMB),
+      row('memory when settled, MB', residentMB),
+    ];
+  },
+});
