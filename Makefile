@@ -82,8 +82,12 @@ generate manifests: $(INSTALLED) ## Write what is made from the code: CRD, permi
 	@node src/generate/main.ts
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure the operator beside a bare client, on simulated nodes. ARGS='--count 500'
-	@node bench/main.ts $(ARGS)
+bench: $(INSTALLED) ## Measure the operator beside a bare client, on simulated nodes. FULL=1 ARGS='--count 500 --only storm'
+	@node bench/main.ts $(if $(FULL),--full) $(ARGS)
+
+.PHONY: profile
+profile: $(INSTALLED) ## Show where CPU and memory go while a crowd arrives: a flame graph, and the heap. ARGS='--count 500'
+	@node bench/profile.ts $(ARGS)
 
 ##@ The operator in a cluster ($KUBECONFIG, or the embedded one)
 
