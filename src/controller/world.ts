@@ -1,9 +1,11 @@
 /** Everything that the operator knows about the cluster: what the watches tell, and what it has just written itself. */
 import { type Memcached, memcachedKind } from '../api/index.ts';
+import { endpointSliceKind } from '../children/endpoint-slice.ts';
 import { children, MANAGED_SELECTOR } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { Informer } from '../runtime/cache/index.ts';
 import type { Client } from '../runtime/client/index.ts';
+import { keyOf } from '../runtime/key.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Seen } from './difference.ts';
 import { wantedFingerprint } from './fingerprint.ts';
@@ -11,6 +13,7 @@ import { type ObservedChild, type ObservedPod, observeChild, observePod } from '
 import { RecentWrites } from './recent-writes.ts';
 import { secretKeys } from './secrets/references.ts';
 import { Secrets } from './secrets/secrets.ts';
+import type { Slots } from './slots/slots.ts';
 
 export const podKind: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
 
@@ -31,6 +34,8 @@ export class World {
   readonly secrets: Secrets;
   readonly #newestMemcacheds: RecentWrites<Memcached>;
   readonly #newestChildren: ReadonlyMap<Kind, RecentWrites<ObservedChild>>;
+  /** Who had which name, where somebody has deleted the EndpointSlice that says it. */
+  readonly #lostSlots = new Map<string, Slots>();
   /** Wanted fingerprints that the server is known to store as others, by uid. */
   readonly #rewrites = new Map<string, { readonly wanted: string; readonly observed: string }>();
 
@@ -58,6 +63,11 @@ export class World {
     this.memcacheds.onChange((change) => {
       for (const key of change.old ? secretKeys(change.old) : [])
         if (this.namingSecret(key).length === 0) this.secrets.forget(key);
+      if (change.old && !change.new) this.#lostSlots.delete(keyOf(change.old));
+    });
+    this.children.get(endpointSliceKind)?.onChange(({ old, new: now }) => {
+      if (now) this.#lostSlots.delete(keyOf(now));
+      else if (old?.slots && this.memcached(keyOf(old))) this.#lostSlots.set(keyOf(old), old.slots);
     });
     for (const informer of this.children.values()) {
       informer.onChange((change) => {
@@ -82,6 +92,11 @@ export class World {
 
   child(kind: Kind, key: string): ObservedChild | undefined {
     return this.#newestChildren.get(kind)?.newest(key);
+  }
+
+  /** Which pods have which names, by the EndpointSlice that is there or was there last. */
+  slotsOf(key: string): Slots {
+    return this.child(endpointSliceKind, key)?.slots ?? this.#lostSlots.get(key) ?? [];
   }
 
   podsOf(key: string): readonly ObservedPod[] {
