@@ -98,6 +98,20 @@ const PROGRAMS = {
     tags: 'remove_all_sd',
     env: { GOFLAGS: '-buildvcs=false -tags=remove_all_sd' },
   },
+  // What the Operator Lifecycle Manager makes of the bundle and the catalog, for tests of them.
+  'operator-verify': {
+    module: 'olm',
+    package: 'github.com/operator-framework/api/cmd/operator-verify',
+    version: 'v0.35.0',
+    seconds: 75,
+  },
+  opm: {
+    module: 'olm',
+    package: 'github.com/operator-framework/operator-registry/cmd/opm',
+    version: 'v1.60.0',
+    seconds: 150,
+    tags: 'containers_image_openpgp',
+  },
 } satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;

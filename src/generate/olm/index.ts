@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { metricsReader, userRbac } from '../rbac.ts';
-import { CHANNEL, catalog, PACKAGE } from './catalog.ts';
+import { CHANNEL, type Csv, catalog, PACKAGE } from './catalog.ts';
 import { csv, type OperatorDeployment } from './csv.ts';
 
 /** Releases before the present one, oldest first. */
@@ -15,18 +15,10 @@ export type Manifests = Readonly<Record<string, readonly object[]>>;
 
 /** Everything is read below this directory: version, Deployment, examples. */
 export function bundle(root: string, definition: object): Manifests {
-  const version = versionOf(root);
-  const parts = {
-    version,
-    deployment: manifest(root, 'config/manager/deployment.yaml') as OperatorDeployment,
-    examples: EXAMPLES.map((name) => withoutNamespace(manifest(root, `examples/${name}.yaml`))),
-    icon: own('icon.svg'),
-    description: own('description.md'),
-  };
   const others = ['disruption-budget', 'metrics-service'].map((name) => manifest(root, `config/manager/${name}.yaml`));
   const named = [...others.map(withoutNamespace), metricsReader(), ...userRbac()] as Named[];
   return {
-    'manifests/memcached-operator.clusterserviceversion.yaml': [csv(parts)],
+    'manifests/memcached-operator.clusterserviceversion.yaml': [currentCsv(root)],
     'manifests/memcached.c5c3.io_memcacheds.yaml': [definition],
     ...Object.fromEntries(named.map((object) => [`manifests/${fileOf(object)}`, [object]])),
     'metadata/annotations.yaml': [{ annotations: annotations() }],
@@ -35,8 +27,18 @@ export function bundle(root: string, definition: object): Manifests {
 
 /** With each release one more version, of which each replaces the one before it. */
 export function releasedCatalog(root: string, earlier: readonly string[] = EARLIER): object[] {
-  const versions = [...earlier, versionOf(root)];
-  return catalog({ icon: own('icon.svg'), description: own('description.md'), versions });
+  const [icon, description] = [own('icon.svg'), own('description.md')];
+  return catalog({ icon, description, earlier, current: currentCsv(root) as Csv });
+}
+
+function currentCsv(root: string): object {
+  return csv({
+    version: versionOf(root),
+    deployment: manifest(root, 'config/manager/deployment.yaml') as OperatorDeployment,
+    examples: EXAMPLES.map((name) => withoutNamespace(manifest(root, `examples/${name}.yaml`))),
+    icon: own('icon.svg'),
+    description: own('description.md'),
+  });
 }
 
 /** Labels of the image, and annotations in it, say the same. */
