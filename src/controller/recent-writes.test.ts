@@ -58,3 +58,12 @@ test('writes that nobody asks for again do not pile up, nor cost much', () => {
   for (let count = 10_001; count <= 10_200; count += 1) writes.remember(`key-${count}`, version(String(count)));
   expect(watch.asked).toBeLessThan(600); // those of the last two hundred, and what little was left
 });
+
+test('tells whether a version is what came of our own write', () => {
+  const { writes } = watching();
+  expect(writes.written('a', '11')).toBeUndefined();
+  writes.remember('a', version('11'));
+  expect(writes.written('a', '11')).toEqual(version('11'));
+  expect(writes.written('a', '12')).toBeUndefined();
+  expect(writes.written('a', undefined)).toBeUndefined();
+});

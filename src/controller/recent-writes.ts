@@ -42,6 +42,12 @@ export class RecentWrites<Stored extends Versioned> {
     return this.#watched.get(key);
   }
 
+  /** What we have written, if that was the version that came of it. */
+  written(key: string, resourceVersion: string | undefined): Stored | undefined {
+    const written = this.#writes.get(key);
+    return written?.metadata.resourceVersion === resourceVersion ? written : undefined;
+  }
+
   #isTold({ resourceVersion = '' }: Versioned['metadata']): boolean {
     return this.#watched.hasReached(resourceVersion);
   }

@@ -1,5 +1,6 @@
 /** Which change wakes which Memcached. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Memcached } from '../api/index.ts';
 import { keyOf } from '../runtime/key.ts';
 import type { WorkQueue } from '../runtime/queue/work-queue.ts';
 import type { ObservedChild, ObservedPod } from './observed.ts';
@@ -9,7 +10,7 @@ import type { World } from './world.ts';
 export function watch(world: World, queue: Pick<WorkQueue, 'add'>): void {
   world.memcacheds.onChange((change) => {
     const memcached = change.new ?? change.old;
-    if (memcached) queue.add(keyOf(memcached));
+    if (memcached && !isEcho(world, change)) queue.add(keyOf(memcached));
   });
   world.secrets.informer.onChange((change) => {
     const secret = change.new ?? change.old;
@@ -30,8 +31,25 @@ export function watch(world: World, queue: Pick<WorkQueue, 'add'>): void {
   });
 }
 
+/** Our own status, and nothing that a reconcile would read besides: what others changed may come with it, unseen till then. */
+function isEcho(world: Pick<World, 'isOwnWrite'>, { old, new: now }: MemcachedChange): boolean {
+  if (!old || !now || !world.isOwnWrite(keyOf(now), now)) return false;
+  const readOf = ({ metadata: { uid, generation, annotations, deletionTimestamp } }: Memcached) => [
+    uid,
+    generation,
+    annotations,
+    deletionTimestamp,
+  ];
+  return isDeepStrictEqual(readOf(old), readOf(now));
+}
+
 function wake(queue: Pick<WorkQueue, 'add'>, keys: readonly (string | undefined)[]): void {
   for (const key of new Set(keys)) if (key !== undefined) queue.add(key);
+}
+
+interface MemcachedChange {
+  readonly old?: Memcached | undefined;
+  readonly new?: Memcached | undefined;
 }
 
 interface Change {

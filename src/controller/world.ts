@@ -49,7 +49,7 @@ export class World {
       indexes: { [BY_SECRET]: secretKeys },
     });
     this.children = new Map(
-      children.map(({ kind }) => [kind, new Informer({ ...ours, kind, project: observeChild })] as const),
+      children.map(({ kind }) => [kind, new Informer({ ...ours, kind, project: this.#observer(kind) })] as const),
     );
     this.pods = new Informer({
       ...ours,
@@ -76,6 +76,13 @@ export class World {
     }
   }
 
+  /** What we have written ourselves has been looked at already, when the watch tells it. */
+  #observer(kind: Kind) {
+    return (object: KubernetesObject, previous: ObservedChild | undefined): ObservedChild =>
+      this.#newestChildren.get(kind)?.written(keyOf(object), object.metadata.resourceVersion) ??
+      observeChild(object, previous);
+  }
+
   get informers() {
     return [this.memcacheds, ...this.children.values(), this.pods, this.secrets.informer];
   }
@@ -88,6 +95,11 @@ export class World {
 
   memcached(key: string): Memcached | undefined {
     return this.#newestMemcacheds.newest(key);
+  }
+
+  /** Whether it is as we have left it: then it says nothing that we do not know. */
+  isOwnWrite(key: string, { metadata }: Memcached): boolean {
+    return this.#newestMemcacheds.written(key, metadata.resourceVersion) !== undefined;
   }
 
   child(kind: Kind, key: string): ObservedChild | undefined {
@@ -124,7 +136,7 @@ export class World {
   /** Does a write of a Memcached, and knows its result from then on. */
   async writeMemcached(key: string, write: () => Promise<Memcached | undefined>): Promise<void> {
     const written = await write();
-    if (written) this.#newestMemcacheds.remember(key, withoutManagedFields(written));
+    if (written) this.#newestMemcacheds.remember(key, withoutManagedFields(written, this.memcached(key)));
   }
 
   /** Does a write of a child, and knows its result from then on. */
@@ -145,7 +157,10 @@ export class World {
   }
 }
 
-function withoutManagedFields(object: KubernetesObject): Memcached {
+/** A spec that has not changed stays the same object, which tells by itself that nothing has to be computed anew. */
+function withoutManagedFields(object: KubernetesObject, previous?: Memcached): Memcached {
   const { managedFields: _, ...metadata } = object.metadata as typeof object.metadata & { managedFields?: unknown };
-  return { ...(object as Memcached), metadata };
+  const { spec, ...rest } = object as Memcached;
+  const isSame = previous?.metadata.uid === metadata.uid && previous?.metadata.generation === metadata.generation;
+  return { ...rest, metadata, spec: isSame && previous ? previous.spec : spec };
 }
