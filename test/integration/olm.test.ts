@@ -47,7 +47,7 @@ test('a bundle with a mistake has errors', async ({ signal }) => {
   const csv = await readFile(path.join(broken, CSV), 'utf8');
   await writeFile(path.join(broken, CSV), csv.replace('minKubeVersion: 1.31.0', 'minKubeVersion: newest'));
   const { errors } = await verified(broken, signal);
-  expect(errors).toEqual([expect.stringContaining('MinKubeVersion has an invalid value: newest')]);
+  expect(errors).toContainEqual(expect.stringContaining('MinKubeVersion has an invalid value: newest'));
 });
 
 async function validated(catalog: readonly object[], signal: AbortSignal): Promise<string> {
