@@ -68,17 +68,27 @@ async function prepare(mode: Mode): Promise<void> {
   const { name, tls, authentication } = mode;
   if (tls) {
     const { certificate: crt, key } = certificate({ issuer: authority, dnsNames: [hostOf(name)] });
-    await putSecret(at, `${name}-certificate`, { 'tls.crt': crt, 'tls.key': key, 'ca.crt': authority.certificate });
+    // The server's certificate is for servers only: the operator needs another one.
+    const operator = tls === 'mutual' ? await clientCertificate(authority) : undefined;
+    await putSecret(at, `${name}-certificate`, {
+      'tls.crt': crt,
+      'tls.key': key,
+      'ca.crt': authority.certificate,
+      ...(operator && { 'client.crt': operator.certificate, 'client.key': operator.key }),
+    });
   }
   if (authentication) await putSecret(at, `${name}-passwords`, passwords(mode, PASSWORD));
   await at.client.create(memcachedKind, memcached(name, specOf(mode)));
 }
 
-/** What a client does, with the libraries that our users' software has. */
+/** What a client does, with the libraries that our users' software has. One that stays leaves its connections open. */
 const CLIENT = `
-import json, ssl, sys, tempfile
+import json, os, ssl, sys, tempfile, time
 import bmemcached
 from pymemcache.client.base import Client
+
+told = json.loads(sys.argv[1])
+isBinary = told["protocol"] == "binary"
 
 def written(text):
     file = tempfile.NamedTemporaryFile("w", delete=False)
@@ -86,22 +96,46 @@ def written(text):
     file.close()
     return file.name
 
-told = json.loads(sys.argv[1])
+def connected(context):
+    if isBinary:
+        return bmemcached.Client((told["host"] + ":11211",), told.get("user"), told.get("password"), tls_context=context)
+    client = Client((told["host"], 11211), tls_context=context, connect_timeout=5, timeout=5)
+    if "user" in told:
+        client.set("auth", told["user"] + " " + told["password"], noreply=False)
+    return client
+
+def served(client):
+    client.set("key", "value", **({} if isBinary else {"noreply": False}))
+    value = client.get("key")
+    return value.decode() if isinstance(value, bytes) else value
+
+def figures(client):
+    stats = next(iter(client.stats().values())) if isBinary else client.stats()
+    text = lambda value: value.decode() if isinstance(value, bytes) else str(value)
+    return json.dumps({text(name): text(value) for name, value in stats.items()})
+
+def stay(clients):
+    for client in clients:
+        assert all(served(client) == "value" for _ in range(60))
+        assert all(client.get("missing") is None for _ in range(20))
+    if os.fork() == 0:
+        os.setsid()
+        os.closerange(0, 3)
+        time.sleep(3600)
+    return "stays"
+
 try:
     context = None
     if "authority" in told:
         context = ssl.create_default_context(cadata=told["authority"])
         if "certificate" in told:
             context.load_cert_chain(written(told["certificate"]), written(told["key"]))
-    if told["protocol"] == "binary":
-        client = bmemcached.Client((told["host"] + ":11211",), told.get("user"), told.get("password"), tls_context=context)
+    if told.get("deed") == "stay":
+        print(stay([connected(context) for _ in range(5)]))
+    elif told.get("deed") == "look":
+        print(figures(connected(context)))
     else:
-        client = Client((told["host"], 11211), tls_context=context, connect_timeout=5, timeout=5)
-        if "user" in told:
-            client.set("auth", told["user"] + " " + told["password"], noreply=False)
-    client.set("key", "value", **({} if told["protocol"] == "binary" else {"noreply": False}))
-    value = client.get("key")
-    print(value.decode() if isinstance(value, bytes) else value)
+        print(served(connected(context)))
 except Exception as error:
     print("refused:", type(error).__name__, error)
 `;
@@ -114,6 +148,8 @@ interface Told {
   readonly key?: string;
   readonly user?: string;
   readonly password?: string;
+  /** Instead of one value: 300 hits and 100 misses over five connections, or what the server says of itself. */
+  readonly deed?: 'stay' | 'look';
 }
 
 async function speak(told: Told): Promise<string> {
@@ -159,11 +195,9 @@ beforeAll(async () => {
 });
 
 describe.for(modes)('$name', (mode) => {
-  const { name, authentication } = mode;
-
   test('becomes ready and serves those who may', async ({ signal }) => {
-    const look = () => getMemcached(at, name);
-    const { value } = await until(at, `${name} is ready`, look, isReady, signal, 240_000);
+    const look = () => getMemcached(at, mode.name);
+    const { value } = await until(at, `${mode.name} is ready`, look, isReady, signal, 240_000);
     expect(conditions(value)).toMatchObject({ Available: 'True/DeploymentAvailable' });
     const told = toldFor(mode, client);
     // The name of a new server takes a moment to be known everywhere.
@@ -174,7 +208,12 @@ describe.for(modes)('$name', (mode) => {
       signal,
     );
     expect(answer).toBe('value');
+    expect(await speak({ ...told, deed: 'stay' })).toBe('stays');
   });
+});
+
+describe.for(modes)('$name', (mode) => {
+  const { name, authentication } = mode;
 
   test('refuses the others', async () => {
     for (const [who, told] of Object.entries(strangers(mode, toldFor(mode, client)))) {
@@ -192,6 +231,29 @@ describe.for(modes)('$name', (mode) => {
     expect(metrics).toMatch(isAscii ? /^memcached_up 0$/m : /^memcached_up 1$/m);
     expect(message(seen, 'Ready').includes('Metrics are unavailable')).toBe(isAscii);
     expect(events).toHaveLength(isAscii ? 1 : 0);
+  });
+});
+
+/** In every mode the operator gets what the client gets. All have waited at the same time. */
+describe.for(modes)('$name', (mode) => {
+  test('shows what its server does', async ({ signal }) => {
+    const look = () => getMemcached(at, mode.name);
+    const isTold = ({ status }: Memcached) => status?.hitRatio === '0.75';
+    const { ms } = await until(at, 'the hit ratio is 0.75', look, isTold, signal, 240_000);
+    console.log(`${mode.name}: the hit ratio came ${Math.round(ms)} ms after we began to look`);
+    const compare = async () => {
+      const figures = JSON.parse(await speak({ ...toldFor(mode, client), deed: 'look' })) as Record<string, string>;
+      // Whoever looks is connected as well; with TLS the operator stays, and the client sees it beside itself.
+      const connections = Number(figures['curr_connections']) - (mode.tls ? 1 : 0);
+      return { figures, connections, status: (await look()).status };
+    };
+    const { figures, status } = await eventually(
+      'both see the same connections', // but for a probe that is just there
+      compare,
+      (seen) => seen.connections === seen.status?.currentConnections,
+      signal,
+    );
+    expect(figures).toMatchObject({ get_hits: '301', get_misses: '100', version: status?.memcachedVersion });
   });
 });
 

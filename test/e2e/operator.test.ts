@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { type Memcached, memcachedKind } from '../../src/api/index.ts';
+import { during, set } from '../../src/memcached/index.ts';
 import {
   change,
   conditions,
@@ -88,7 +89,10 @@ test('a memcached that ends at once is quoted', async ({ signal }) => {
   const spec = { security: asRoot }; // memcached refuses that
   await at.client.create(memcachedKind, memcached('crash', spec));
   const look = () => getMemcached(at, 'crash');
-  const told = isTold('ReplicasNotReady', /memcached ended with exit code \d+, saying ".+"/);
+  const told = isTold(
+    'ReplicasNotReady',
+    /memcached ended with exit code 64, saying "must add '-u root' to start as root"/,
+  );
   const { value, ms } = await until(at, 'it is told', look, told, signal);
   console.log(`told after ${Math.round(ms)} ms: ${message(value, 'Degraded')}`);
   expect(conditions(value)).toMatchObject({
@@ -111,6 +115,65 @@ test('a node that is too small is named', async ({ signal }) => {
   await change(at, 'too-big', { spec: { resources: null } });
   const recovered = await until(at, 'it recovers', look, isReady, signal);
   expect(recovered.value.status?.readyReplicas).toBe(1);
+});
+
+/** Large items until the memory for items is used up; then some of every size, for which memcached takes memory all the same. */
+const SIZES = Array.from({ length: 42 }, (_, step) => Math.floor(64 * 1.25 ** step)).filter((size) => size < 900_000);
+const ITEMS = [
+  ...Array.from({ length: 40 }, () => 400_000),
+  ...SIZES.flatMap((size) => Array.from({ length: Math.ceil(2 ** 20 / Math.max(size, 2 ** 14)) }, () => size)),
+];
+
+/** Whether the server has survived it. */
+async function fill(host: string): Promise<boolean> {
+  const fillAll = async (connection: Parameters<typeof set>[0]) => {
+    for (const [index, size] of ITEMS.entries()) await set(connection, `key-${index}`, 'x'.repeat(size));
+    return true;
+  };
+  return during({ host, port: 11211 }, undefined, fillAll).catch(() => false);
+}
+
+test('a server that has too little memory: the status says how much would do, and that does', async ({ signal }) => {
+  const resources = { limits: { memory: '48Mi' } };
+  await createReady(at, memcached('starved', { memcached: { maxMemoryMB: 16 }, resources }), signal);
+  const [address = ''] = await podsOf('starved', '{.status.podIP}');
+  const look = () => getMemcached(at, 'starved');
+  const fillAndLook = async () => {
+    const seen = await look();
+    if (isReady(seen))
+      console.log(`the server has ${(await fill(address)) ? 'survived' : 'died of'} ${ITEMS.length} items`);
+    return seen;
+  };
+  const advice = /memcached was killed for using more memory than its limit of 48Mi: set (\S+) to (\d+Mi) or more/;
+  const { value, ms } = await until(at, 'it is told', fillAndLook, isTold('ReplicasNotReady', advice), signal);
+  console.log(`told after ${Math.round(ms)} ms: ${message(value, 'Degraded')}`);
+  const [, field, memory = ''] = advice.exec(message(value, 'Degraded')) ?? [];
+  expect(field).toBe('spec.resources.limits.memory');
+
+  await change(at, 'starved', { spec: { resources: { limits: { memory } } } });
+  await until(at, 'it recovers', look, isReady, signal);
+  const [better = ''] = await podsOf('starved', '{.status.podIP}');
+  expect(await fill(better)).toBe(true);
+  expect(await podsOf('starved', '{.status.containerStatuses[0].restartCount}')).toEqual(['0']);
+});
+
+test('a quota that lets no more pods in is quoted, and the servers that there are go on', async ({ signal }) => {
+  await createReady(at, memcached('quota', { replicas: 1 }), signal);
+  await at.cluster.kubectl(['create', 'quota', 'none-left', '--hard=pods=0']);
+  try {
+    await at.cluster.kubectl(['wait', '--for=jsonpath={.status.hard.pods}=0', 'quota/none-left', '--timeout=120s']);
+    await change(at, 'quota', { spec: { replicas: 2 } });
+    const look = () => getMemcached(at, 'quota');
+    const told = isTold('ReplicasNotReady', /1 of 2 replicas are ready\. No pod .* exceeded quota: none-left, /);
+    const { value, ms } = await until(at, 'it is told', look, told, signal);
+    console.log(`told after ${Math.round(ms)} ms: ${message(value, 'Degraded')}`);
+    expect(value.status?.readyReplicas).toBe(1);
+    await at.cluster.kubectl(['delete', 'quota', 'none-left']);
+    const recovered = await until(at, 'it recovers', look, isReady, signal, 240_000);
+    console.log(`recovered after ${Math.round(recovered.ms)} ms`);
+  } finally {
+    await at.cluster.kubectl(['delete', 'quota', 'none-left', '--ignore-not-found']);
+  }
 });
 
 test('a deleted Memcached takes its pods with it', async ({ signal }) => {

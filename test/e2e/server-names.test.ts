@@ -52,6 +52,20 @@ async function addressOf(pod: string): Promise<string> {
   return (await at.client.get<Pod>(podKind, pod, NAMESPACE)).status?.podIP ?? '';
 }
 
+/** The names of the pods that are ready and not on their way out. */
+async function podsThatServe(name: string): Promise<string[]> {
+  const labelSelector = `app.kubernetes.io/instance=${name}`;
+  const { items } = await at.client.list<Pod>(podKind, { namespace: NAMESPACE, labelSelector });
+  return items
+    .filter((pod) => isUp(pod) && pod.metadata.deletionTimestamp === undefined)
+    .map(({ metadata }) => metadata.name)
+    .toSorted();
+}
+
+function isUp({ status }: Pod): boolean {
+  return status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false;
+}
+
 async function whole(name: string, count: number, signal: AbortSignal): Promise<Names> {
   const isWhole = (names: Names) => Object.keys(names).length === count;
   return (await until(at, `${count} names`, () => namesOf(at, name), isWhole, signal)).value;
@@ -79,8 +93,7 @@ test('a killed pod leaves its name to its replacement, and no other name moves',
   const following = async () => {
     for await (const { object } of at.client.watch(podKind, { namespace: NAMESPACE, signal: watched.signal })) {
       const pod = object as Pod;
-      const isUp = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-      if (isUp && !readyAt.has(pod.metadata.name)) readyAt.set(pod.metadata.name, performance.now());
+      if (isUp(pod) && !readyAt.has(pod.metadata.name)) readyAt.set(pod.metadata.name, performance.now());
     }
   };
   const followed = following().catch((error: unknown) => {
@@ -229,11 +242,17 @@ test('an operator that was away while pods were replaced puts the names right', 
   await at.operator.stop();
   await at.cluster.kubectl(['delete', 'pod', before['shared-0'] ?? '', before['shared-2'] ?? '']);
   await at.cluster.kubectl(['rollout', 'status', 'deployment/shared', '--timeout=180s']);
-  const begin = performance.now();
-  at.operator = await Operator.start(at.kubeconfig, signal);
+  const begin = Date.now();
+  at.operator = await Operator.launch(at.kubeconfig);
   const isNew = (names: Names) =>
     Object.keys(names).length === 3 && ['shared-0', 'shared-2'].every((name) => names[name] !== before[name]);
   const { value } = await until(at, 'the names are right', () => namesOf(at, 'shared'), isNew, signal);
-  console.log(`right ${Math.round(performance.now() - begin)} ms after the operator was started`);
+  const right = Date.now();
+  const inControl = async () => at.operator.logs.find((line) => line.message === 'in control')?.time;
+  const { value: since = '' } = await until(at, 'the operator says that it is in control', inControl, Boolean, signal);
+  console.log(
+    `right ${right - begin} ms after the operator was started, ${right - Date.parse(since)} ms after it was in control`,
+  );
   expect(value['shared-1']).toBe(before['shared-1']);
+  expect(Object.values(value).toSorted()).toEqual(await podsThatServe('shared'));
 });

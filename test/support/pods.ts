@@ -2,6 +2,8 @@
 import path from 'node:path';
 import type { TestCluster } from './cluster.ts';
 
+type Reached = Pick<TestCluster, 'kubectl'>;
+
 const MANIFESTS = path.resolve(import.meta.dirname, '../e2e/manifests');
 
 /** One line of text, asked of memcached with nothing but Python's socket. */
@@ -30,7 +32,7 @@ export async function startPods(cluster: TestCluster): Promise<void> {
 }
 
 /** Fields of an object, or of several. */
-export function get(cluster: TestCluster, what: string, jsonpath: string): Promise<string> {
+export function get(cluster: Reached, what: string, jsonpath: string): Promise<string> {
   return cluster.kubectl(['get', ...what.split(' '), '-o', `jsonpath=${jsonpath}`]);
 }
 
@@ -54,12 +56,12 @@ export async function aMemcached(cluster: TestCluster): Promise<Pod> {
 }
 
 /** What a Python program prints in a pod. */
-export function python(cluster: TestCluster, pod: string, script: string, ...args: string[]): Promise<string> {
+export function python(cluster: Reached, pod: string, script: string, ...args: string[]): Promise<string> {
   return cluster.kubectl(['exec', pod, '--', 'python3', '-c', script, ...args]);
 }
 
 /** What memcached answers to a pod, or why it does not. */
-export function ask(cluster: TestCluster, from: string, host: string): Promise<string> {
+export function ask(cluster: Reached, from: string, host: string): Promise<string> {
   return python(cluster, from, ASK, host).then(
     (answer) => answer.trim(),
     (error: unknown) => (String(error).includes('timed out') ? 'timed out' : String(error)),
