@@ -38,7 +38,7 @@ export function difference(
   memcached: DefaultedMemcached,
   surroundings: Surroundings,
   seen: Seen,
-  { kept = [], fingerprints = fingerprintsOf(memcached, surroundings) }: DifferenceOptions = {},
+  { kept = [], fingerprints = fingerprintsOf(memcached, surroundings, kept) }: DifferenceOptions = {},
 ): Step[] {
   const steps = children
     .filter(({ kind, needsCrd }) => (!needsCrd || seen.isServed(kind)) && !kept.includes(kind))

@@ -41,18 +41,17 @@ export async function planFor(key: string, memcached: Memcached, by: Planner, si
   const isWhole = inquiry.faults.length === 0;
   const servers = serversOf(key, wanted.spec.replicas ?? present(key, wanted, by.world), by.world);
   const surroundings = { ...found, servers, ...(by.operator && { operator: by.operator }) };
-  const fingerprints = by.wishes.fingerprints(memcached, surroundings);
-  const steps = difference(wanted, surroundings, by.world.seen(key), {
-    fingerprints,
-    kept: isWhole ? [] : [deploymentKind],
-  });
+  const kept = isWhole ? [] : [deploymentKind];
+  const fingerprints = by.wishes.fingerprints(memcached, surroundings, kept);
+  const steps = difference(wanted, surroundings, by.world.seen(key), { fingerprints, kept });
   return { wanted, steps, isWhole, remarks: remarksOn(wanted, found), ...inquiry };
 }
 
 /** For a spec that cannot be carried out: the servers that are there keep their names all the same. */
 function planOfPods(key: string, memcached: DefaultedMemcached, { world }: Planner): Omit<Plan, 'faults'> {
   const servers = serversOf(key, present(key, memcached, world), world);
-  const steps = difference(memcached, { servers }, world.seen(key)).filter(({ kind }) => followsPods(kind));
+  const kept = children.map(({ kind }) => kind).filter((kind) => !followsPods(kind));
+  const steps = difference(memcached, { servers }, world.seen(key), { kept });
   return { steps, isWhole: false, remarks: [] };
 }
 

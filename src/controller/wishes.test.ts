@@ -53,3 +53,12 @@ test('faults are those of the spec, and the default image is the one that was se
   const wrong = { ...stored, spec: { ...spec, memcached: { extraArgs: ['--daemon'] } } };
   expect(wishes.faults(wrong)).toMatchObject([{ reason: 'InvalidSpec' }]);
 });
+
+test('what stays as it is need not be computable', () => {
+  const secured = example({ security: { tls: { enabled: true, certificateSecretRef: { name: 'missing' } } } });
+  const wishes = new Wishes({});
+  expect(() => wishes.fingerprints(secured, {})).toThrow('nothing is known of the certificate');
+  const rest = wishes.fingerprints(secured, {}, [deploymentKind]);
+  expect([...rest.keys()]).not.toContain(deploymentKind);
+  expect(rest.size).toBeGreaterThan(0);
+});

@@ -42,13 +42,13 @@ export class Wishes {
     return { ...memcached, spec: this.#wishOf(memcached).spec };
   }
 
-  /** The objects themselves are not kept: most of the time nobody needs them. */
-  fingerprints(memcached: Memcached, surroundings: Surroundings): Fingerprints {
+  /** The objects themselves are not kept: most of the time nobody needs them. Kinds that stay as they are may lack what they are made of. */
+  fingerprints(memcached: Memcached, surroundings: Surroundings, staying: readonly Kind[] = []): Fingerprints {
     const wish = this.#wishOf(memcached);
     const { name, namespace, uid, annotations } = memcached.metadata;
-    const besides = JSON.stringify([name, namespace, uid, annotations, surroundings]);
+    const besides = JSON.stringify([name, namespace, uid, annotations, surroundings, staying]);
     if (wish.last?.besides === besides) return wish.last.fingerprints;
-    const fingerprints = fingerprintsOf(this.wanted(memcached), surroundings);
+    const fingerprints = fingerprintsOf(this.wanted(memcached), surroundings, staying);
     wish.last = { besides, fingerprints };
     return fingerprints;
   }
@@ -62,9 +62,13 @@ export class Wishes {
   }
 }
 
-export function fingerprintsOf(memcached: DefaultedMemcached, surroundings: Surroundings): Fingerprints {
+export function fingerprintsOf(
+  memcached: DefaultedMemcached,
+  surroundings: Surroundings,
+  staying: readonly Kind[] = [],
+): Fingerprints {
   const entries = children.flatMap(({ kind, build }): [Kind, string][] => {
-    const desired = build(memcached, surroundings);
+    const desired = staying.includes(kind) ? undefined : build(memcached, surroundings);
     return desired ? [[kind, wantedFingerprint(desired)]] : [];
   });
   return new Map(entries);
