@@ -39,7 +39,7 @@ test-unit: $(INSTALLED) ## Unit tests only
 	@node tools/test-run.ts unit
 test-integration: $(INSTALLED) ## Tests against a real API server
 	@node tools/test-run.ts build integration
-test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached
+test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached. FULL=1: more of each fault; E2E_KUBECONFIG=…: another cluster
 	@node tools/test-run.ts build e2e
 
 .PHONY: test-soak
