@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ConfigError, HELP, readConfig } from './config.ts';
 
@@ -118,4 +120,11 @@ test('--help names every flag, and --version wins over nothing else', () => {
   ]) {
     expect(HELP).toContain(`--${flag}`);
   }
+});
+
+test('the documentation lists exactly the flags that the help does', () => {
+  const page = readFileSync(path.resolve(import.meta.dirname, '../docs/flags.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `(--[^`]*)` \|/gm)].map(([, flag = '']) => flag.replaceAll('\\|', '|'));
+  const flags = [...HELP.matchAll(/^ {2}(--\S+(?: <[^>]*>)?)/gm)].map(([, flag]) => flag);
+  expect(rows).toEqual(flags);
 });

@@ -1,13 +1,17 @@
-/** Every example, applied as a user would, becomes the objects in golden/, and nothing else. */
+/** Every example, applied as a user would, becomes the objects in golden/, and nothing else; and what the documentation shows works. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { type Memcached, memcachedKind } from '../../src/api/index.ts';
+import { run } from '../../devcluster/command.ts';
+import { kubeconfigOf } from '../../devcluster/instance.ts';
+import { programPath } from '../../devcluster/programs.ts';
+import { type Memcached, memcachedKind, validate, withDefaults } from '../../src/api/index.ts';
 import { children } from '../../src/children/index.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { ROOT } from '../support/cluster.ts';
-import { ownPart, stage, until } from '../support/memcacheds.ts';
+import { blocksOf, commandsOf, pages } from '../support/documentation.ts';
+import { memcached, ownPart, stage, until } from '../support/memcacheds.ts';
 import { certificate } from '../support/secrets.ts';
 import { installServiceMonitors } from '../support/service-monitors.ts';
 
@@ -65,4 +69,57 @@ test.for(files)('%s', async (file, { signal }) => {
   await at.cluster.kubectl(['delete', '-f', path.join(ROOT, file)], { signal }); // some have the same name
   const rest = () => made(namespace, name);
   await until(at, 'it is gone', rest, ({ length }) => length === 0, signal);
+});
+
+/** The Memcacheds that a page shows. Whatever else it shows as YAML has to be such. */
+function shown(page: string): Memcached[] {
+  const documents = blocksOf(page, 'yaml').flatMap((block) => parseAllDocuments(block));
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
+  return documents
+    .map((document) => document.toJS() as Memcached | undefined)
+    .filter((object) => object?.kind === memcachedKind.kind) as Memcached[];
+}
+
+test('every Memcached in the documentation would be admitted', async ({ signal }) => {
+  const found = pages.flatMap((page) => shown(page).map((object) => ({ page, object })));
+  console.log(`${found.length} Memcacheds in ${new Set(found.map(({ page }) => page)).size} pages`);
+  expect(found.length).toBeGreaterThan(8);
+  const refused = found.flatMap(({ page, object }) =>
+    validate(withDefaults(object)).map(({ field, message }) => `${page}: ${field}: ${message}`),
+  );
+  expect(refused).toEqual([]);
+  // In the end it is the API server that knows its fields.
+  const input = found.map(({ object }) => JSON.stringify(object)).join('\n---\n');
+  await at.cluster.kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input, signal });
+});
+
+test('the commands of the pages for troubles work', async ({ signal }) => {
+  const everything = memcached('my-cache', {
+    replicas: 1,
+    monitoring: { enabled: true },
+    networkPolicy: { enabled: true },
+  });
+  await at.client.create(memcachedKind, everything);
+  const isComplete = () =>
+    at.cluster.kubectl([
+      'get',
+      'servicemonitor,networkpolicy,deployment,service',
+      'my-cache',
+      '--ignore-not-found',
+      '-o',
+      'name',
+    ]);
+  await until(at, 'it is carried out', isComplete, (names) => names.trim().split('\n').length === 4, signal);
+
+  // Without nodes there are no pods to read logs of; and some commands end only with their user.
+  const commands = ['docs/troubleshooting.md', 'docs/conditions.md']
+    .flatMap(commandsOf)
+    .filter((line) => !/^kubectl (logs|port-forward|wait) /.test(line));
+  expect(commands.length).toBeGreaterThan(15);
+  const env = {
+    KUBECONFIG: kubeconfigOf(at.cluster.instance),
+    PATH: `${path.dirname(programPath('kubectl'))}:/usr/bin:/bin`,
+  };
+  for (const command of new Set(commands)) await run('bash', ['-c', command], { env, signal });
+  console.log(`${commands.length} commands`);
 });
