@@ -16,7 +16,7 @@ type Source = Pick<TestCluster, 'kubectl'> & Partial<Pick<TestCluster, 'instance
 
 // Of every file of the project that has this one as its setup.
 afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') await collect(`${path.basename(task.file.name, '.test.ts')}/${task.name}`);
+  if (task.result?.state === 'fail') await collect(`${path.basename(task.file.name, '.test.ts')}/${task.fullTestName}`);
 });
 
 /** Clusters that the tests have not started themselves. */
