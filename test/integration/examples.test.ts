@@ -1,7 +1,9 @@
 /** Every example, applied as a user would, becomes the objects in golden/, and nothing else; and what the documentation shows works. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { run } from '../../devcluster/command.ts';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
@@ -93,6 +95,17 @@ test('every Memcached in the documentation would be admitted', async ({ signal }
   await at.cluster.kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input, signal });
 });
 
+/** Runs commands as somebody would who reads them, in a directory of his own. */
+async function type(commands: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
+  const PATH = `${path.dirname(programPath('kubectl'))}:/usr/bin:/bin`;
+  const env = { KUBECONFIG: kubeconfigOf(at.cluster.instance), PATH };
+  for (const command of commands) await run('bash', ['-c', command], { cwd, env, signal });
+  console.log(`${commands.length} commands`);
+}
+
+/** Those that need no pods, of which there are none without nodes, and that end by themselves. */
+const alone = (command: string) => command.startsWith('kubectl ') && !/ (logs|port-forward|wait) /.test(command);
+
 test('the commands of the pages for troubles work', async ({ signal }) => {
   const everything = memcached('my-cache', {
     replicas: 1,
@@ -100,26 +113,34 @@ test('the commands of the pages for troubles work', async ({ signal }) => {
     networkPolicy: { enabled: true },
   });
   await at.client.create(memcachedKind, everything);
-  const isComplete = () =>
-    at.cluster.kubectl([
-      'get',
-      'servicemonitor,networkpolicy,deployment,service',
-      'my-cache',
-      '--ignore-not-found',
-      '-o',
-      'name',
-    ]);
-  await until(at, 'it is carried out', isComplete, (names) => names.trim().split('\n').length === 4, signal);
-
-  // Without nodes there are no pods to read logs of; and some commands end only with their user.
-  const commands = ['docs/troubleshooting.md', 'docs/conditions.md']
+  const kinds = 'servicemonitor,networkpolicy,deployment,service';
+  const names = () => at.cluster.kubectl(['get', kinds, 'my-cache', '--ignore-not-found', '-o', 'name']);
+  await until(at, 'it is carried out', names, (seen) => seen.trim().split('\n').length === 4, signal);
+  const commands = ['docs/troubleshooting.md', 'docs/conditions.md', 'docs/runbooks.md']
     .flatMap(commandsOf)
-    .filter((line) => !/^kubectl (logs|port-forward|wait) /.test(line));
+    .filter(alone)
+    .map((command) => command.replaceAll(/\bNS\b/g, 'default').replaceAll(/\bNAME\b/g, 'my-cache'));
   expect(commands.length).toBeGreaterThan(15);
-  const env = {
-    KUBECONFIG: kubeconfigOf(at.cluster.instance),
-    PATH: `${path.dirname(programPath('kubectl'))}:/usr/bin:/bin`,
-  };
-  for (const command of new Set(commands)) await run('bash', ['-c', command], { env, signal });
-  console.log(`${commands.length} commands`);
+  await type([...new Set(commands)], tmpdir(), signal);
+  await at.cluster.kubectl(['delete', 'mc', 'my-cache']);
+});
+
+test('the commands of the quick start work', async ({ signal }) => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'quick-start-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const page = 'docs/quick-start.md';
+  await writeFile(path.join(directory, 'my-cache.yaml'), blocksOf(page, 'yaml')[0] ?? '');
+  const commands = commandsOf(page).filter(alone);
+  const isTooMuch = (command: string) => command.includes('"replicas":100');
+  const [refused = '', ...others] = commands.filter(isTooMuch);
+  expect(others).toEqual([]);
+  expect(commands.length).toBeGreaterThan(7);
+  const last = commands.length - 1; // it deletes what the others are about
+  await type(
+    commands.slice(0, last).filter((command) => !isTooMuch(command)),
+    directory,
+    signal,
+  );
+  await expect(type([refused], directory, signal)).rejects.toThrow(/less than or equal to 64/);
+  await type(commands.slice(last), directory, signal);
 });

@@ -13,6 +13,7 @@ import { createReady, memcached, NAMESPACE, stage, until } from '../support/memc
 import { type Family, letRead, newAccount, parsed, type Series, scrape, valueOf } from '../support/metrics.ts';
 import { Operator } from '../support/operator.ts';
 import { killHard, pidsOf } from '../support/processes.ts';
+import { certificate as newCertificate, putSecret } from '../support/secrets.ts';
 
 const CLUSTER = { name: 'test-metrics', form: 'fake', fakeNodes: 2, audit: true } as const;
 const at = stage(CLUSTER);
@@ -146,6 +147,25 @@ test('the numbers are true, and an instance that goes takes its series with it',
   await at.client.delete(memcachedKind, 'counted', NAMESPACE);
   const page = async () => (await scrape(at.operator.metricsPort, { token })).text;
   await until(at, 'it is gone', page, (text) => !text.includes('name="counted"'), signal);
+});
+
+test('it is told when a certificate expires, also that of a renewed one', async ({ signal }) => {
+  const token = await newReader('careful');
+  const put = async (seconds: number) => {
+    const { certificate, key } = newCertificate({ notAfter: new Date(seconds * 1000) });
+    await putSecret(at, 'expiring-tls', { 'tls.crt': certificate, 'tls.key': key });
+  };
+  const now = Math.floor(Date.now() / 1000);
+  const [first, second] = [now + 3600, now + 7200];
+  await put(first);
+  const tls = { enabled: true, certificateSecretRef: { name: 'expiring-tls' } };
+  await at.client.create(memcachedKind, memcached('expiring', { replicas: 0, security: { tls } }));
+  const metric = 'memcached_operator_instance_certificate_expiry_timestamp_seconds';
+  const told = async () => valueOf(await read(token, signal), metric, { namespace: NAMESPACE, name: 'expiring' });
+  await until(at, 'it is told', told, (seen) => seen === first, signal);
+  await put(second);
+  const { value } = await until(at, 'it is told anew', told, (seen) => seen !== first, signal);
+  expect(value).toBe(second);
 });
 
 test('a page of 1,000 instances', { timeout: 900_000 }, async ({ signal }) => {
