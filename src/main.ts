@@ -8,6 +8,7 @@ import type { DefaultOptions } from './api/index.ts';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
 import { certificateMetrics, operatorMetrics, serverMetrics } from './controller/metrics.ts';
+import { Pace } from './controller/pace.ts';
 import { LEASE } from './controller/permissions.ts';
 import { type Reconciler, reconcile } from './controller/reconcile.ts';
 import { gatherStatistics } from './controller/statistics/index.ts';
@@ -36,6 +37,9 @@ const VERSION = manifest.version;
 const CONTROLLER = 'memcached';
 /** How long a stop waits for events: workers get 15 s and the Lease a few, of the 30 s that Kubernetes leaves by default. */
 const EVENTS_MS = 2000;
+
+/** How often the details of one status may change: people read no faster, and scripts wait for conditions. */
+const DETAILS_MS = 1000;
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
@@ -140,6 +144,7 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
     recordEvent,
     statistics,
     wishes: new Wishes(defaultsOf(config)),
+    pace: new Pace(DETAILS_MS, () => new Date()),
     now: () => new Date(),
     ...ownPods(access),
   };

@@ -9,9 +9,10 @@ import { applyStep, type Outcome } from './application.ts';
 import type { Step } from './difference.ts';
 import type { RecordEvent } from './events.ts';
 import { deeds, news, troubles } from './happenings.ts';
+import type { Pace } from './pace.ts';
 import { followsPods, type Plan, type Planner, planFor } from './plan.ts';
 import { settlement } from './replicas.ts';
-import { isReady, report, settle, statusOf } from './report.ts';
+import { isDetail, isReady, report, settle, statusOf } from './report.ts';
 import { breachesIn } from './statistics/breaches.ts';
 import type { Gatherer } from './statistics/gatherer.ts';
 import { summaryOf } from './statistics/summary.ts';
@@ -26,6 +27,8 @@ export interface Reconciler extends Planner {
   readonly client: Client;
   readonly recordEvent: RecordEvent;
   readonly statistics: Pick<Gatherer, 'answersOf'>;
+  /** In which the details of statuses are told. */
+  readonly pace: Pace;
 }
 
 export async function reconcile(key: string, by: Reconciler, { signal }: ReconcileContext): Promise<Result | void> {
@@ -43,11 +46,18 @@ export async function reconcile(key: string, by: Reconciler, { signal }: Reconci
 
   const seen = observe(key, memcached, by, plan, outcomes);
   const status = statusOf(memcached, seen, by.now());
+  const error = plan.error ?? outcomes.find((outcome) => outcome.error)?.error;
+  // In a rollout numbers change all the time: they can wait a little, for those that come next.
+  const waitMs = error || !isDetail(memcached.status, status) ? 0 : by.pace.waitMs(key);
+  if (waitMs > 0) return { requeueAfterMs: waitMs };
   for (const trouble of troubles(memcached, status)) by.recordEvent(memcached, trouble);
   for (const remark of news(memcached, plan.remarks)) by.recordEvent(memcached, remark);
-  await by.world.writeMemcached(key, () => report(memcached, status, by.client, signal));
+  await by.world.writeMemcached(key, async () => {
+    const written = await report(memcached, status, by.client, signal);
+    if (written) by.pace.spoken(key);
+    return written;
+  });
 
-  const error = plan.error ?? outcomes.find((outcome) => outcome.error)?.error;
   if (error) throw error; // tried again, later and later
   return nextLook(status, outcomes, plan, by.now());
 }

@@ -29,6 +29,16 @@ export function isReady({ conditions = [] }: MemcachedStatus): boolean {
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
+/** Whether only details differ: numbers and messages, but nothing that anybody waits for. */
+export function isDetail(before: MemcachedStatus = {}, after: MemcachedStatus): boolean {
+  const essence = ({ replicas, observedGeneration, conditions = [] }: MemcachedStatus) => [
+    replicas,
+    observedGeneration,
+    conditions.map((one) => [one.type, one.status, one.reason, one.observedGeneration]),
+  ];
+  return !isDeepStrictEqual(before, after) && isDeepStrictEqual(essence(before), essence(after));
+}
+
 /** Patches the status unless it is the same. Gives the Memcached as it is then. */
 export async function report(
   memcached: Memcached,

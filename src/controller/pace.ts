@@ -1,0 +1,28 @@
+/** How often something is said of the same thing: who has just spoken, waits. */
+export class Pace {
+  readonly #everyMs: number;
+  readonly #now: () => Date;
+  /** Who has spoken last, latest at the end; those who may speak again are forgotten. */
+  readonly #last = new Map<string, number>();
+
+  constructor(everyMs: number, now: () => Date) {
+    this.#everyMs = everyMs;
+    this.#now = now;
+  }
+
+  /** How long to wait, in milliseconds. */
+  waitMs(key: string): number {
+    const last = this.#last.get(key);
+    return last === undefined ? 0 : Math.max(0, last + this.#everyMs - this.#now().getTime());
+  }
+
+  spoken(key: string): void {
+    const now = this.#now().getTime();
+    this.#last.delete(key);
+    this.#last.set(key, now);
+    for (const [other, time] of this.#last) {
+      if (Math.abs(now - time) < this.#everyMs) break; // a clock may be set back
+      this.#last.delete(other);
+    }
+  }
+}
