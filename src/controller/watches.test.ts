@@ -33,7 +33,7 @@ async function world() {
   for (const informer of seen.informers) void informer.run(new AbortController().signal);
   await Promise.all(seen.informers.map(({ synced }) => synced));
   const woken: string[] = [];
-  watch(seen, { add: (key) => void woken.push(key) });
+  watch(seen, { add: (key, priority) => void woken.push(`${key} ${priority}`) });
   const tell = async (object: Memcached) => {
     told.push({ type: 'MODIFIED', object });
     wake();
@@ -45,10 +45,10 @@ async function world() {
 
 test('our own status wakes nobody when the watch tells it, that of others does', async () => {
   const { seen, tell } = await world();
-  expect(await tell(memcached('10'))).toEqual([KEY]);
+  expect(await tell(memcached('10'))).toEqual([`${KEY} wish`]);
   await seen.writeMemcached(KEY, async () => memcached('11', {}, { replicas: 2 }));
   expect(await tell(memcached('11', {}, { replicas: 2 }))).toEqual([]);
-  expect(await tell(memcached('12', {}, { replicas: 7 }))).toEqual([KEY]);
+  expect(await tell(memcached('12', {}, { replicas: 7 }))).toEqual([`${KEY} change`]);
 });
 
 test.each<[string, Partial<ObjectMeta>]>([
@@ -60,7 +60,7 @@ test.each<[string, Partial<ObjectMeta>]>([
   const { seen, tell } = await world();
   await tell(memcached('10'));
   await seen.writeMemcached(KEY, async () => memcached('12', changed));
-  expect(await tell(memcached('12', changed))).toEqual([KEY]);
+  expect(await tell(memcached('12', changed))).toEqual([`${KEY} wish`]);
 });
 
 test('a spec is the same object until it changes', async () => {

@@ -10,7 +10,9 @@ import type { World } from './world.ts';
 export function watch(world: World, queue: Pick<WorkQueue, 'add'>): void {
   world.memcacheds.onChange((change) => {
     const memcached = change.new ?? change.old;
-    if (memcached && !isEcho(world, change)) queue.add(keyOf(memcached));
+    const wantsTheSame = isSameWish(change);
+    const isEcho = wantsTheSame && change.new && world.isOwnWrite(keyOf(change.new), change.new);
+    if (memcached && !isEcho) queue.add(keyOf(memcached), wantsTheSame ? 'change' : 'wish');
   });
   world.secrets.informer.onChange((change) => {
     const secret = change.new ?? change.old;
@@ -31,9 +33,9 @@ export function watch(world: World, queue: Pick<WorkQueue, 'add'>): void {
   });
 }
 
-/** Our own status, and nothing that a reconcile would read besides: what others changed may come with it, unseen till then. */
-function isEcho(world: Pick<World, 'isOwnWrite'>, { old, new: now }: MemcachedChange): boolean {
-  if (!old || !now || !world.isOwnWrite(keyOf(now), now)) return false;
+/** Whether nothing but the status can be another: what users have changed may come with it, unseen till then. */
+function isSameWish({ old, new: now }: MemcachedChange): boolean {
+  if (!old || !now) return false;
   const readOf = ({ metadata: { uid, generation, annotations, deletionTimestamp } }: Memcached) => [
     uid,
     generation,

@@ -1,12 +1,17 @@
 /** What the work queue should do, for its test: one map from keys to where they are, searched each time. */
 import type { Priority } from './work-queue.ts';
 
+const ORDER: readonly Priority[] = ['wish', 'change', 'refresh'];
+
+const strongest = (priorities: readonly (Priority | undefined)[]): Priority =>
+  ORDER.find((one) => priorities.includes(one)) ?? 'refresh';
+
 export class WorkQueueModel {
   readonly #keys = new Map<
     string,
     { due?: Priority; order?: number; running?: boolean; at?: number; planned?: Priority }
   >();
-  readonly #order = { next: 0, row: 0 };
+  readonly #order = { next: 0, wishes: 0, changes: 0 };
 
   #of(key: string) {
     const found = this.#keys.get(key) ?? {};
@@ -16,7 +21,7 @@ export class WorkQueueModel {
 
   add(key: string, priority: Priority) {
     const state = this.#of(key);
-    const wanted = [priority, state.due, state.planned].includes('change') ? 'change' : 'refresh';
+    const wanted = strongest([priority, state.due, state.planned]);
     if (state.due !== wanted) Object.assign(state, { due: wanted, order: this.#order.next++ });
     delete state.at;
     delete state.planned;
@@ -26,7 +31,7 @@ export class WorkQueueModel {
     const state = this.#of(key);
     if (state.due) return;
     state.at = Math.min(at, state.at ?? at);
-    state.planned = [priority, state.planned].includes('change') ? 'change' : 'refresh';
+    state.planned = strongest([priority, state.planned]);
   }
 
   pass(now: number) {
@@ -47,14 +52,24 @@ export class WorkQueueModel {
   }
 
   take() {
-    const [change, refresh] = [this.waiting('change'), this.waiting('refresh')];
-    const isRefresh = refresh.length > 0 && (change.length === 0 || this.#order.row >= 9);
-    this.#order.row = isRefresh ? 0 : this.#order.row + 1;
-    const key = (isRefresh ? refresh : change)[0] ?? '';
+    const key = this.#due()[0] ?? '';
     const state = this.#of(key);
     state.running = true;
     delete state.due;
     return key;
+  }
+
+  #due(): readonly string[] {
+    const [wishes = [], changes = [], refreshes = []] = ORDER.map((priority) => this.waiting(priority));
+    const order = this.#order;
+    if (wishes.length > 0 && (order.wishes < 9 || changes.length + refreshes.length === 0)) {
+      order.wishes += 1;
+      return wishes;
+    }
+    order.wishes = 0;
+    const isRefresh = refreshes.length > 0 && (changes.length === 0 || order.changes >= 9);
+    order.changes = isRefresh ? 0 : order.changes + 1;
+    return isRefresh ? refreshes : changes;
   }
 
   done(key: string) {

@@ -55,6 +55,18 @@ test('changes come before refreshes, and a refresh that becomes a change moves u
   expect(await takeAll(queue)).toEqual(['new', 'older', 'old']);
 });
 
+test('a wish comes before all changes, and one key in ten is of those that come after it', async () => {
+  const { queue } = manualQueue();
+  for (let number = 0; number < 10; number += 1) queue.add(`change-${number}`);
+  queue.add('old', 'refresh');
+  for (let number = 0; number < 20; number += 1) queue.add(`wish-${number}`, 'wish');
+  queue.add('change-5', 'wish');
+  const keys = await takeAll(queue);
+  expect(keys[0]).toBe('wish-0');
+  expect([keys.indexOf('change-0'), keys.indexOf('change-1'), keys.indexOf('change-5')]).toEqual([9, 19, 22]);
+  expect(keys.slice(-2)).toEqual(['change-9', 'old']);
+});
+
 test('one key in ten is a refresh, however many changes there are', async () => {
   const { queue } = manualQueue();
   for (let number = 0; number < 40; number += 1) queue.add(`change-${number}`);
@@ -142,7 +154,7 @@ test('the hooks hear what metrics need', async () => {
 });
 
 const someKey = fc.constantFrom('a', 'b', 'c', 'd', 'e');
-const priority = fc.constantFrom<Priority>('change', 'refresh');
+const priority = fc.constantFrom<Priority>('wish', 'change', 'refresh');
 const action = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key: someKey, priority }),
   fc.record({ do: fc.constant('addAfter' as const), key: someKey, priority, ms: fc.integer({ min: 1, max: 20 }) }),

@@ -1,10 +1,12 @@
-/** The names that have work to do: each once, none twice at once, changes before refreshes, and after a failure not at once. */
+/** The names that have work to do: each once, none twice at once, the most urgent first, and after a failure not at once. */
 import { type Clock, systemClock } from '../clock.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
 import { Delays } from './delays.ts';
 
-/** Something has changed, or it is merely time to look again. */
-export type Priority = 'change' | 'refresh';
+/** Somebody wants something new; or something has changed; or it is merely time to look again. */
+export type Priority = 'wish' | 'change' | 'refresh';
+
+const PRIORITIES: readonly Priority[] = ['wish', 'change', 'refresh'];
 
 /** Calls for metrics. `length`, `running` and the times of what runs are for those that ask by themselves. */
 export interface QueueHooks {
@@ -24,8 +26,8 @@ export interface WorkQueueOptions {
 
 const BACKOFF: Backoff = { baseMs: 5, capMs: 5 * 60_000 };
 
-/** However many changes there are, one key in ten is a refresh if any waits: statuses age, but do not stop. */
-const CHANGES_PER_REFRESH = 9;
+/** However many come first, one key in ten is of those that come after them: who waits ages, but does not stop. */
+const MOST_IN_A_ROW = 9;
 
 /**
  * A key is in one place: delayed, waiting in a lane, or running. Whoever adds it asks for a look at the present state, so an earlier
@@ -33,7 +35,7 @@ const CHANGES_PER_REFRESH = 9;
  */
 export class WorkQueue {
   /** Waiting keys in their order, with the time since when. */
-  readonly #lanes: Record<Priority, Map<string, number>> = { change: new Map(), refresh: new Map() };
+  readonly #lanes: Record<Priority, Map<string, number>> = { wish: new Map(), change: new Map(), refresh: new Map() };
   readonly #running = new Map<string, { readonly since: number; again?: Priority }>();
   readonly #failures = new Map<string, number>();
   readonly #delays: Delays<Priority>;
@@ -42,7 +44,8 @@ export class WorkQueue {
   readonly #hooks: QueueHooks;
   readonly #clock: Clock;
   readonly #random: () => number;
-  #changesInARow = 0;
+  /** How many were taken from a lane since one that comes after it had its turn. */
+  readonly #inARow = { wish: 0, change: 0, refresh: 0 };
   #isShutDown = false;
 
   constructor({ backoff = BACKOFF, hooks = {}, clock = systemClock, random = Math.random }: WorkQueueOptions = {}) {
@@ -55,7 +58,7 @@ export class WorkQueue {
 
   /** How many keys wait for a worker. */
   get length(): number {
-    return this.#lanes.change.size + this.#lanes.refresh.size;
+    return PRIORITIES.reduce((sum, priority) => sum + this.#lanes[priority].size, 0);
   }
 
   /** How many keys wait for their time. */
@@ -129,34 +132,42 @@ export class WorkQueue {
   shutDown(): void {
     this.#isShutDown = true;
     this.#delays.clear();
-    this.#lanes.change.clear();
-    this.#lanes.refresh.clear();
+    for (const priority of PRIORITIES) this.#lanes[priority].clear();
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
   #isDue(key: string): boolean {
-    const { change, refresh } = this.#lanes;
-    return change.has(key) || refresh.has(key) || this.#running.get(key)?.again !== undefined;
+    return this.#laneOf(key) !== undefined || this.#running.get(key)?.again !== undefined;
+  }
+
+  #laneOf(key: string): Priority | undefined {
+    return PRIORITIES.find((priority) => this.#lanes[priority].has(key));
   }
 
   #enqueue(key: string, priority: Priority): void {
-    const { change, refresh } = this.#lanes;
-    if (change.has(key) || (refresh.has(key) && priority === 'refresh')) return;
-    const since = refresh.get(key) ?? this.#clock.now();
-    refresh.delete(key);
+    const present = this.#laneOf(key);
+    if (present && stronger(priority, present) === present) return;
+    const since = (present && this.#lanes[present].get(key)) ?? this.#clock.now();
+    if (present) this.#lanes[present].delete(key);
     this.#lanes[priority].set(key, since);
     if (this.#takers.length > 0) this.#takers.shift()?.(this.#next());
   }
 
+  /** The first lane in which somebody waits, unless it is the turn of those after it. */
+  #dueLane(): Priority | undefined {
+    const busy = PRIORITIES.filter((priority) => this.#lanes[priority].size > 0);
+    const due = busy.find((priority) => this.#inARow[priority] < MOST_IN_A_ROW) ?? busy.at(-1);
+    for (const priority of due ? PRIORITIES.slice(0, PRIORITIES.indexOf(due)) : []) this.#inARow[priority] = 0;
+    return due;
+  }
+
   #next(): string | undefined {
-    const { change, refresh } = this.#lanes;
-    const isRefreshDue = refresh.size > 0 && (change.size === 0 || this.#changesInARow >= CHANGES_PER_REFRESH);
-    const lane = isRefreshDue ? refresh : change;
-    const first = lane.entries().next().value;
-    if (!first) return undefined;
+    const due = this.#dueLane();
+    const first = due && this.#lanes[due].entries().next().value;
+    if (!due || !first) return undefined;
     const [key, waitingSince] = first;
-    lane.delete(key);
-    this.#changesInARow = isRefreshDue ? 0 : this.#changesInARow + 1;
+    this.#lanes[due].delete(key);
+    this.#inARow[due] += 1;
     const now = this.#clock.now();
     this.#running.set(key, { since: now });
     this.#hooks.taken?.(now - waitingSince);
@@ -165,5 +176,5 @@ export class WorkQueue {
 }
 
 function stronger(one: Priority, other: Priority | undefined): Priority {
-  return other === 'change' ? other : one;
+  return other !== undefined && PRIORITIES.indexOf(other) < PRIORITIES.indexOf(one) ? other : one;
 }
