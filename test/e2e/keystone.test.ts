@@ -9,11 +9,14 @@ import { type Names, namesOf } from '../support/name-trail.ts';
 import { healed, killOf } from '../support/outage.ts';
 import { between, documented, report, startClients, stopClients } from '../support/token-cache.ts';
 
-const at = deployed('test-keystone');
 const NAME = 'tokens';
 const CLIENTS = 'keystone';
 /** Clients that were told of five servers. */
 const FIVE = 'keystone-of-five';
+const at = deployed(
+  'test-keystone',
+  [CLIENTS, FIVE].flatMap((name) => [`pod/${name}`, `configmap/${name}`]),
+);
 const table: string[] = [];
 
 const serversOf = (count: number) =>

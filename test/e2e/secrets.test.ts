@@ -9,7 +9,6 @@ import { conditions, getMemcached, isReady, memcached, message, NAMESPACE } from
 import { certificate, putSecret, random } from '../support/secrets.ts';
 import { between, CLIENTS_IMAGE, type Papers, report, startClients } from '../support/token-cache.ts';
 
-const at = deployed('test-secrets');
 const authority = certificate({ isAuthority: true });
 const [USER, PASSWORD] = ['keystone', random()];
 const CONSUMER = 'consumer';
@@ -32,6 +31,13 @@ const modes: readonly Mode[] = [
   { name: 'tls-sasl', tls: 'server', sasl: true },
   { name: 'mtls-sasl', tls: 'mutual', sasl: true },
 ];
+
+const at = deployed('test-secrets', [
+  `pod/${CONSUMER}`,
+  `pod/${KEYSTONE}`,
+  `configmap/${KEYSTONE}`,
+  ...modes.map(({ name }) => `secret/${name}-secret`),
+]);
 
 function specOf({ name, tls, sasl }: Mode): MemcachedSpec {
   const secret = { name: `${name}-secret` };

@@ -34,8 +34,8 @@ export interface Deployed {
 /** Tests that do something to nodes or to the control plane are skipped there. */
 export const ELSEWHERE = OTHER !== undefined;
 
-/** One cluster with the operator for all tests of a file. */
-export function deployed(name: string): Deployed {
+/** One cluster with the operator for all tests of a file. What they leave in it besides is named here, as kubectl does: nothing of it stays ELSEWHERE. */
+export function deployed(name: string, leftovers: readonly string[] = []): Deployed {
   const options = { name, form: 'real' } as const;
   const ended = new AbortController();
   const built = { options } as { -readonly [Name in keyof Deployed]: Deployed[Name] };
@@ -61,7 +61,10 @@ export function deployed(name: string): Deployed {
   });
   afterAll(async () => {
     ended.abort();
-    if (OTHER !== undefined && built.client) await bring('down', OTHER, new AbortController().signal);
+    if (OTHER !== undefined && built.client) {
+      await bring('down', OTHER, new AbortController().signal);
+      if (leftovers.length > 0) await built.kubectl(['delete', '--ignore-not-found', ...leftovers]);
+    }
     await built.client?.close();
     if (OTHER === undefined) await stopCluster(options);
   });
