@@ -11,7 +11,7 @@ import {
 import { children, type Surroundings } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import type { Fault } from '../status/observation.ts';
-import { wantedFingerprint } from './fingerprint.ts';
+import { digestOf, wantedFingerprint } from './fingerprint.ts';
 
 /** The fingerprints of the children that are wanted; nothing for the others. */
 export type Fingerprints = ReadonlyMap<Kind, string>;
@@ -20,7 +20,7 @@ interface Wish {
   /** Why the spec cannot be carried out. */
   readonly faults: readonly Fault[];
   readonly spec: DefaultedSpec;
-  /** What the fingerprints follow from besides the spec, and what they came to. */
+  /** A digest of what the fingerprints follow from besides the spec, and what they came to. */
   last?: { readonly besides: string; readonly fingerprints: Fingerprints };
 }
 
