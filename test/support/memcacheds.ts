@@ -12,6 +12,7 @@ import type { Kind, KubernetesObject, ObjectMeta } from '../../src/kubernetes/ob
 import type { Service } from '../../src/kubernetes/service.ts';
 import { type Client, createClient, findAccess, isNotFound } from '../../src/runtime/client/index.ts';
 import { startCluster, stopCluster, type TestCluster, type TestClusterOptions } from './cluster.ts';
+import { watchOver } from './evidence.ts';
 import { installOperator, Operator } from './operator.ts';
 
 export const NAMESPACE = 'default';
@@ -36,8 +37,10 @@ export function stage(options: Omit<TestClusterOptions, 'signal'>, flags: readon
     await stopCluster(options);
     built.cluster = await startCluster(options);
     built.client = await administrator(built.cluster);
-    built.kubeconfig = await installOperator(built.cluster, ended.signal);
-    built.operator = await Operator.start(built.kubeconfig, ended.signal, flags);
+    await watchOver(options.name, async () => {
+      built.kubeconfig = await installOperator(built.cluster, ended.signal);
+      built.operator = await Operator.start(built.kubeconfig, ended.signal, flags);
+    });
   });
   afterAll(async () => {
     ended.abort();

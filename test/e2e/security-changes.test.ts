@@ -1,11 +1,11 @@
-/** Secrets that change beneath real consumers: the new ones count, the old ones no longer, and what is wrong with one stops nobody. */
+/** Security that changes beneath real consumers: what is new counts, what is old no longer, and what is wrong with a Secret stops nobody. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Memcached, type MemcachedSpec, memcachedKind } from '../../src/api/index.ts';
 import type { CertifiedKey } from '../../src/runtime/certificates/certificate.ts';
 import { clientCertificate } from '../support/client-certificate.ts';
 import { eventually } from '../support/cluster.ts';
 import { deployed } from '../support/deployed.ts';
-import { conditions, getMemcached, isReady, memcached, message, NAMESPACE } from '../support/memcacheds.ts';
+import { change, conditions, getMemcached, isReady, memcached, message, NAMESPACE } from '../support/memcacheds.ts';
 import { certificate, putSecret, random } from '../support/secrets.ts';
 import { between, CLIENTS_IMAGE, type Papers, report, startClients } from '../support/token-cache.ts';
 
@@ -32,7 +32,7 @@ const modes: readonly Mode[] = [
   { name: 'mtls-sasl', tls: 'mutual', sasl: true },
 ];
 
-const at = deployed('test-secrets', [
+const at = deployed('test-security-2', [
   `pod/${CONSUMER}`,
   `pod/${KEYSTONE}`,
   `configmap/${KEYSTONE}`,
@@ -117,6 +117,30 @@ describe.for(modes)('$name', ({ name }) => {
     const page = await eventually('there is a page', read, Boolean, signal);
     expect(SHOWN.filter((line) => !line.test(page)).map(String)).toEqual([]);
   });
+});
+
+const CONNECT = `
+import socket, sys
+try:
+    connection = socket.create_connection((sys.argv[1], 11211), timeout=3)
+    connection.sendall(b"version\\r\\n")
+    print(connection.recv(100).decode().strip())
+except OSError as error:
+    print("kept out:", error)
+`;
+
+test('a network policy keeps strangers out and lets scrapers in; without it, everyone is in again', async ({
+  signal,
+}) => {
+  const allowedSources = [{ podSelector: { matchLabels: { app: 'somebody-else' } } }];
+  const connect = async () => (await python(CONNECT, serverOf('plain'))).trim();
+  const isServed = (said: string) => said.startsWith('VERSION ');
+  await eventually('it is served', connect, isServed, signal);
+  await change(at, 'plain', { spec: { networkPolicy: { enabled: true, allowedSources } } });
+  await eventually('it is kept out', connect, (said) => said.startsWith('kept out: '), signal);
+  expect(await python(PAGE, `http://${serverOf('plain')}:9150/metrics`)).toMatch(/^memcached_up 1$/m);
+  await change(at, 'plain', { spec: { networkPolicy: null } });
+  expect(await eventually('it is served again', connect, isServed, signal)).toMatch(/^VERSION /);
 });
 
 /** As oslo.cache uses a pool of connections: a value that is stored and read again, or why not. */
