@@ -15,7 +15,7 @@ import { ROOT } from '../support/cluster.ts';
 import { blocksOf, commandsOf, pages } from '../support/documentation.ts';
 import { memcached, ownPart, stage, until } from '../support/memcacheds.ts';
 import { certificate } from '../support/secrets.ts';
-import { installServiceMonitors } from '../support/service-monitors.ts';
+import { installPrometheusRules, installServiceMonitors } from '../support/service-monitors.ts';
 
 const at = stage({ name: 'test-examples', form: 'none' });
 
@@ -81,6 +81,13 @@ function shown(page: string): Memcached[] {
     .map((document) => document.toJS() as Memcached | undefined)
     .filter((object) => object?.kind === memcachedKind.kind) as Memcached[];
 }
+
+test('the alerts are what the Prometheus operator takes', async ({ signal }) => {
+  await installPrometheusRules(at.cluster, signal);
+  const flags = ['--dry-run=server', '--validate=strict', '-o', 'name'];
+  const said = await at.cluster.kubectl(['apply', '-k', path.join(ROOT, 'config/prometheus'), ...flags], { signal });
+  expect(said).toContain('prometheusrule.monitoring.coreos.com/memcached-operator-alerts');
+});
 
 test('every Memcached in the documentation would be admitted', async ({ signal }) => {
   const found = pages.flatMap((page) => shown(page).map((object) => ({ page, object })));
