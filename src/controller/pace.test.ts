@@ -32,3 +32,11 @@ test('nobody waits for long because a clock was set back', () => {
   paced.spoken('b');
   expect([paced.waitMs('a'), paced.waitMs('b')]).toEqual([0, 1000]);
 });
+
+test('a clock that was set back keeps nobody waiting', () => {
+  let now = 3_600_000;
+  const pace = new Pace(1000, () => new Date(now));
+  pace.spoken('a');
+  now = 0;
+  expect(pace.waitMs('a')).toBe(0);
+});

@@ -12,8 +12,8 @@ export class Pace {
 
   /** How long to wait, in milliseconds. */
   waitMs(key: string): number {
-    const last = this.#last.get(key);
-    return last === undefined ? 0 : Math.max(0, last + this.#everyMs - this.#now().getTime());
+    const sinceMs = this.#now().getTime() - (this.#last.get(key) ?? -Infinity);
+    return sinceMs < 0 ? 0 : Math.max(0, this.#everyMs - sinceMs); // a clock may be set back
   }
 
   spoken(key: string): void {
@@ -21,7 +21,7 @@ export class Pace {
     this.#last.delete(key);
     this.#last.set(key, now);
     for (const [other, time] of this.#last) {
-      if (Math.abs(now - time) < this.#everyMs) break; // a clock may be set back
+      if (Math.abs(now - time) < this.#everyMs) break;
       this.#last.delete(other);
     }
   }
