@@ -144,7 +144,7 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
     recordEvent,
     statistics,
     wishes: new Wishes(defaultsOf(config)),
-    pace: new Pace(DETAILS_MS, () => new Date()),
+    pace: new Pace(DETAILS_MS),
     now: () => new Date(),
     ...ownPods(access),
   };
