@@ -46,6 +46,10 @@ test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached. FULL=1: 
 test-soak: $(INSTALLED) ## Changes and faults for MINUTES=10, and whether anything has piled up at the end; not part of make test
 	@SOAK_MINUTES='$(or $(MINUTES),10)' vitest run --project soak
 
+.PHONY: test-cert-manager
+test-cert-manager: $(INSTALLED) ## Whether cert-manager's certificates do for the webhooks, too; builds it first, not part of make test
+	@vitest run --project cert-manager
+
 .PHONY: format
 format: $(INSTALLED) ## Format the code and sort its imports
 	@biome check --write

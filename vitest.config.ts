@@ -1,4 +1,4 @@
-/** Four kinds of tests: beside the source, against a real API server, against real nodes, and for as long as one likes. */
+/** Tests beside the source, against a real API server, against real nodes; with cert-manager; and for as long as one likes. */
 import { defineConfig } from 'vitest/config';
 
 /** On a busy machine they take their time; a test that hangs still ends. */
@@ -24,6 +24,7 @@ export default defineConfig({
       { test: { name: 'unit', include: ['{src,devcluster,deploy,tools}/**/*.test.ts'], ...unit } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...real } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real, ...elsewhere } },
+      { test: { name: 'cert-manager', include: ['test/cert-manager/**/*.test.ts'], ...real } },
       { test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...real } },
     ],
   },
