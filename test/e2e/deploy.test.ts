@@ -9,6 +9,7 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Client } from '../../src/runtime/client/index.ts';
 import { eventually, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { deploy, type Said } from '../support/command-line.ts';
+import { objectsOf } from '../support/lifecycle-manager.ts';
 import { administrator, memcached } from '../support/memcacheds.ts';
 
 const CLUSTER = { name: 'test-deploy', form: 'real' } as const;
@@ -245,4 +246,21 @@ test('removed, nothing of it is left', { timeout: 600_000 }, async ({ signal }) 
   const left = async () => [...(await everything()).difference(before)];
   expect(await eventually('nothing is left', left, ({ length }) => length === 0, signal)).toEqual([]);
   expect(await run(['down'], signal)).toEqual({ code: 0, stdout: 'the operator is gone\n', stderr: '' });
+});
+
+test('installed from its bundle, it runs with the permissions and the certificate that it is given', async ({
+  signal,
+}) => {
+  await cluster.kubectl(['create', 'namespace', 'operators']);
+  const items = await objectsOf('operators', 'ghcr.io/c5c3/memcached-operator:latest');
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input, signal });
+  const rollout = ['-n', 'operators', 'rollout', 'status', 'deployment', DEPLOYMENT, '--timeout=180s'];
+  await cluster.kubectl(rollout, { signal });
+  const apply = () => cluster.kubectl(['apply', '-f', 'examples/basic-cache.yaml'], { signal });
+  await eventually('every node knows where webhooks answer', apply, Boolean, signal);
+  await cluster.kubectl(['wait', '--for=condition=Ready', 'mc/basic-cache', '--timeout=180s'], { signal });
+  const broken = JSON.stringify(memcached('broken', { memcached: { maxMemoryMB: 64, maxItemSize: '700k' } }));
+  const refusal = cluster.kubectl(['apply', '-f', '-'], { input: broken, signal });
+  await expect(refusal).rejects.toThrow('spec.memcached.maxItemSize');
 });
