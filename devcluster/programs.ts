@@ -87,6 +87,39 @@ const PROGRAMS = {
     version: 'v1.4.2',
     seconds: 25,
   },
+  chainsaw: {
+    module: 'chainsaw',
+    package: 'github.com/kyverno/chainsaw',
+    version: 'v0.2.14',
+    seconds: 225,
+    // Newer Go releases refuse to compile one of its dependencies.
+    env: { GOTOOLCHAIN: 'go1.25.5', ...unlisted('github.com/kyverno/*') },
+  },
+  helm: { module: 'helm', package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0', seconds: 60 },
+  kustomize: { module: 'kustomize', package: 'sigs.k8s.io/kustomize/kustomize/v5', version: 'v5.8.2', seconds: 30 },
+  // What Prometheus makes of alerts, for tests of them. Its ways of finding targets in all clouds are left out: they are most of it.
+  promtool: {
+    module: 'promtool',
+    package: 'github.com/prometheus/prometheus/cmd/promtool',
+    version: 'v0.314.0',
+    seconds: 120,
+    tags: 'remove_all_sd',
+    env: { GOFLAGS: '-buildvcs=false -tags=remove_all_sd' },
+  },
+  // What the Operator Lifecycle Manager makes of the bundle and the catalog, for tests of them.
+  'operator-verify': {
+    module: 'olm',
+    package: 'github.com/operator-framework/api/cmd/operator-verify',
+    version: 'v0.35.0',
+    seconds: 75,
+  },
+  opm: {
+    module: 'olm',
+    package: 'github.com/operator-framework/operator-registry/cmd/opm',
+    version: 'v1.60.0',
+    seconds: 150,
+    tags: 'containers_image_openpgp',
+  },
   // It makes the certificate of the webhooks where it is asked to; the last release whose programs are part of its module.
   'cert-manager-controller': certManager('controller', 130, certManagerDefinitions),
   'cert-manager-cainjector': certManager('cainjector', 60),
