@@ -58,12 +58,24 @@ async function measure(options: Options, signal: AbortSignal): Promise<Results> 
       crowds.push(await converge(scene, floor));
       const roles = { reference: count === reference, largest: count === sizes.at(-1) };
       const chosen = scenarios.filter((one) => roles[one.crowd] && isWanted(one, options));
-      for (const scenario of chosen) rows.push(...(await scenario.measure(scene)));
+      for (const scenario of chosen) rows.push(...(await attempt(scenario, scene)));
     });
   }
   const ofReference = crowds.find(({ count }) => count === reference);
   const arrivals = ofReference ? crowds.flatMap((crowd) => rowsOf(crowd, ofReference, bareNodeMB)) : [];
   return { crowds, bareNodeMB, rows: [...arrivals, ...rows] };
+}
+
+/** One scenario that fails does not take the others with it. */
+async function attempt(scenario: Scenario, scene: Scene): Promise<readonly Row[]> {
+  try {
+    return await scenario.measure(scene);
+  } catch (error) {
+    scene.signal.throwIfAborted();
+    const what = `not measured: ${error instanceof Error ? error.message : String(error)}`;
+    say(`${scenario.name}: ${what}`);
+    return [{ scenario: scenario.name, what, measured: Number.NaN, verdict: 'unclear' }];
+  }
 }
 
 function isWanted({ name, onlyFull }: Scenario, { only, isFull }: Options): boolean {
