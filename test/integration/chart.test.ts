@@ -1,5 +1,5 @@
 /** The Helm chart: what it renders is what config/ renders, and what it cannot mean it refuses. */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { buildTools, CHART, helm, kustomized, type Manifest, rendered } from '../support/helm.ts';
@@ -124,6 +124,19 @@ test('what is switched off is not there, and what is switched on is', async () =
     'metrics.readers[0].namespace=monitoring',
   ];
   expect(names(only(await rendered(readers), 'ClusterRoleBinding'))).toContain('memcached-operator-metrics-reader');
+});
+
+test('dashboards become ConfigMaps that Grafana finds, letter by letter', async () => {
+  const all = await rendered([...NO_CRD, '--set', 'dashboards.enabled=true']);
+  const maps = only(all, 'ConfigMap') as (Manifest & { data: Readonly<Record<string, string>> })[];
+  const directory = path.join(CHART, 'dashboards');
+  const files = await readdir(directory);
+  expect(new Set(maps.flatMap(({ data }) => Object.keys(data)))).toEqual(new Set(files));
+  for (const { metadata, data } of maps) {
+    expect(metadata.labels).toHaveProperty('grafana_dashboard', '1');
+    for (const [name, text] of Object.entries(data))
+      expect(text.trim()).toBe((await readFile(path.join(directory, name), 'utf8')).trim());
+  }
 });
 
 test('the definition stays behind, unless it shall not', async () => {
