@@ -6,12 +6,14 @@ const CHOSEN = 'namespace=~"$namespace",name=~"$name"';
 /** Of exporters: the Service has the name of the Memcached. */
 const EXPORTED = 'namespace=~"$namespace",service=~"$name"';
 const RANGE = '[$__rate_interval]';
+/** The operator asks servers once a minute; over less than some minutes there would be steps. */
+const MINUTES = '[5m]';
 
 /** All replicas of the operator tell the same of an instance. */
 const instance = (metric: string) => `max by (namespace, name) (memcached_operator_instance_${metric}{${CHOSEN}})`;
 const ofServers = (metric: string) => `sum by (namespace, name) (memcached_operator_server_${metric}{${CHOSEN}})`;
 const rate = (metric: string) =>
-  `sum by (namespace, name) (rate(memcached_operator_server_${metric}{${CHOSEN}}${RANGE}))`;
+  `sum by (namespace, name) (rate(memcached_operator_server_${metric}{${CHOSEN}}${MINUTES}))`;
 const byPod = (metric: string) => `max by (namespace, pod) (memcached_operator_server_${metric}{${CHOSEN}})`;
 const exported = (metric: string) => `sum by (namespace, pod) (memcached_${metric}{${EXPORTED}})`;
 const exportedRate = (metric: string, by = 'namespace, pod') =>
