@@ -16,8 +16,11 @@ const good = Array.from({ length: 20 }, (_, index) => `good-${index}`);
 const hostile = Array.from({ length: 20 }, (_, index) => `hostile-${index}`);
 /** Of the good ones, those who have something new to tell in the second round. */
 const changed = good.slice(0, 3);
-/** Each of them may take this much, and leaves it at once: 64 KiB of an answer, and what Node makes of it. */
-const MEMORY_MB = 150;
+/** 64 KiB of an answer for each, what Node makes of it, and code that is compiled meanwhile. Without a limit it was more in three seconds. */
+const MEMORY_MB = 75;
+/** On a machine that is slow, a good one may miss its three seconds, and has to wait for the next round. */
+const PATIENCE_MS = 300_000;
+const timeout = 3 * PATIENCE_MS;
 /** A minute, and a tenth of it less, so that they drift apart. */
 const SHORTEST_INTERVAL_MS = 54_000;
 
@@ -36,7 +39,7 @@ async function shown(): Promise<Map<string, Memcached>> {
 function show(names: readonly string[], connections: number, signal: AbortSignal) {
   const isShown = (seen: Map<string, Memcached>) =>
     names.every((name) => seen.get(name)?.status?.currentConnections === connections);
-  return until(at, `${names.length} show ${connections} connections`, shown, isShown, signal);
+  return until(at, `${names.length} show ${connections} connections`, shown, isShown, signal, PATIENCE_MS);
 }
 
 async function memoryMB(field: 'VmRSS' | 'VmHWM'): Promise<number> {
@@ -55,11 +58,18 @@ beforeAll(async () => {
   const byInstance = Map.groupBy(items, ({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] ?? '');
   hosts = new Map([...byInstance].map(([name, pods]) => [name, pods.map(({ status }) => status?.podIP ?? '')]));
   console.log(`${items.length} servers of ${names.length} Memcacheds ready after ${Math.round(ms)} ms`);
-});
+}, timeout);
 
 afterAll(() => servers?.stop());
 
-test('the good ones are heard, whatever the others do', async ({ signal }) => {
+/** The pods that were said not to answer, at debug. */
+function complaints(): string[] {
+  const lines = at.operator.logs.filter(({ message }) => message === 'a server does not answer');
+  expect(new Set(lines.map(({ level }) => level))).toEqual(new Set(['debug']));
+  return lines.map(({ pod }) => String(pod));
+}
+
+test('the good ones are heard, whatever the others do', { timeout }, async ({ signal }) => {
   const manners = Object.keys(MANNERS) as Manner[];
   const bad = hostsOf(hostile);
   expect([hostsOf(good).length, bad.length]).toEqual([200, 200]);
@@ -91,7 +101,7 @@ test('the good ones are heard, whatever the others do', async ({ signal }) => {
   expect(peakMB - residentMB).toBeLessThan(MEMORY_MB);
 });
 
-test('in the next round only what is new is written, and who does not answer is not spoken of again', async ({
+test('in the next round only news is written, and of who does not answer nothing is said again', { timeout }, async ({
   signal,
 }) => {
   const mark = await markOf(at.cluster);
@@ -101,16 +111,17 @@ test('in the next round only what is new is written, and who does not answer is 
   const areAsked = (asked: Readonly<Record<string, number>>) =>
     all.every((host) => (asked[host] ?? 0) > (before[host] ?? 0));
   const tally = async () => (await servers.tally()).asked;
-  const { ms } = await until(at, 'all are asked again', tally, areAsked, signal, 200_000);
+  const { ms } = await until(at, 'all are asked again', tally, areAsked, signal, PATIENCE_MS);
   await show(changed, 3 * REPLICAS, signal);
   const requests = (await requestsSince(at.cluster, mark)).filter(isWrite);
   console.log(`all ${all.length} servers asked again after ${Math.round(ms)} ms: ${summary(requests)}`);
-  expect(new Set(requests.map(({ objectRef }) => objectRef?.name))).toEqual(new Set(changed));
+  const pods = complaints();
+  const late = new Set(pods.filter((pod) => pod.startsWith('good-')));
+  if (late.size > 0) console.log(`the machine was so slow that ${late.size} good servers missed their time`);
+  const isLate = (name: string) => late.values().some((pod) => pod.startsWith(`${name}-`));
+  const written = new Set(requests.map(({ objectRef }) => objectRef?.name ?? ''));
+  expect([...written].filter((name) => !isLate(name) || changed.includes(name)).toSorted()).toEqual(changed);
   expect(new Set(requests.map(nameOf))).toEqual(new Set(['patch memcacheds/status']));
-
-  const complaints = at.operator.logs.filter(({ message }) => message === 'a server does not answer');
-  expect(new Set(complaints.map(({ level }) => level))).toEqual(new Set(['debug']));
-  const pods = complaints.map(({ pod }) => String(pod));
-  expect([pods.length, new Set(pods).size]).toEqual([200, 200]);
-  expect(pods.every((pod) => pod.startsWith('hostile-'))).toBe(true);
+  const ofHostile = pods.filter((pod) => pod.startsWith('hostile-'));
+  expect([ofHostile.length, new Set(ofHostile).size]).toEqual([200, 200]);
 });
