@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = path.dirname(import.meta.dirname);
-const DIRECTORIES = ['.', 'docs', 'charts/memcached-operator', 'src/generate/olm'];
+const DIRECTORIES = ['.', 'docs', 'docs/performance', 'charts/memcached-operator', 'src/generate/olm'];
 const pages = DIRECTORIES.flatMap((directory) =>
   readdirSync(path.join(ROOT, directory))
     .filter((name) => name.endsWith('.md'))
