@@ -46,7 +46,7 @@ export class Wishes {
   fingerprints(memcached: Memcached, surroundings: Surroundings, staying: readonly Kind[] = []): Fingerprints {
     const wish = this.#wishOf(memcached);
     const { name, namespace, uid, annotations } = memcached.metadata;
-    const besides = JSON.stringify([name, namespace, uid, annotations, surroundings, staying]);
+    const besides = digestOf(JSON.stringify([name, namespace, uid, annotations, surroundings, staying]));
     if (wish.last?.besides === besides) return wish.last.fingerprints;
     const fingerprints = fingerprintsOf(this.wanted(memcached), surroundings, staying);
     wish.last = { besides, fingerprints };
