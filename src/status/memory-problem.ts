@@ -1,6 +1,5 @@
 /** A container that was killed for lack of memory, and how much it should have. */
-import { mebibytes } from '../api/index.ts';
-import { safeMebibytes } from '../api/memory.ts';
+import { mebibytes, safeMebibytes } from '../api/index.ts';
 import type { PodContainer } from '../kubernetes/pod.ts';
 
 /** Where the resources of our containers are set. Others have come from elsewhere. */
