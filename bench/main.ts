@@ -6,7 +6,7 @@ import { measureBareNode, measureFloor } from './floor.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { say } from './progress.ts';
 import { type Results, tell } from './results.ts';
-import type { Row } from './rows.ts';
+import { type Row, tableOf } from './rows.ts';
 import type { Scenario, Scene } from './scenario.ts';
 import { admission } from './scenarios/admission.ts';
 import { type Convergence, converge, rowsOf } from './scenarios/converge.ts';
@@ -55,7 +55,9 @@ async function measure(options: Options, signal: AbortSignal): Promise<Results> 
     await onFreshSite(options, count, signal, async (site) => {
       const operator = await site.startOperator();
       const scene: Scene = { site, operator, namespace: 'bench-crowd', count, signal };
-      crowds.push(await converge(scene, floor));
+      const crowd = await converge(scene, floor);
+      crowds.push(crowd);
+      process.stdout.write(`${tableOf(rowsOf(crowd, crowd, bareNodeMB))}\n`);
       const roles = { reference: count === reference, largest: count === sizes.at(-1) };
       const chosen = scenarios.filter((one) => roles[one.crowd] && isWanted(one, options));
       for (const scenario of chosen) rows.push(...(await attempt(scenario, scene)));
@@ -66,10 +68,12 @@ async function measure(options: Options, signal: AbortSignal): Promise<Results> 
   return { crowds, bareNodeMB, rows: [...arrivals, ...rows] };
 }
 
-/** One scenario that fails does not take the others with it. */
+/** Says at once what was found. One scenario that fails does not take the others with it. */
 async function attempt(scenario: Scenario, scene: Scene): Promise<readonly Row[]> {
   try {
-    return await scenario.measure(scene);
+    const rows = await scenario.measure(scene);
+    process.stdout.write(`${tableOf(rows)}\n`);
+    return rows;
   } catch (error) {
     scene.signal.throwIfAborted();
     const what = `not measured: ${error instanceof Error ? error.message : String(error)}`;
