@@ -119,6 +119,7 @@ const PROGRAMS = {
     version: 'v1.60.0',
     seconds: 150,
     tags: 'containers_image_openpgp',
+    env: { GOFLAGS: '-buildvcs=false -tags=containers_image_openpgp' },
   },
   // It makes the certificate of the webhooks where it is asked to; the last release whose programs are part of its module.
   'cert-manager-controller': certManager('controller', 130, certManagerDefinitions),
