@@ -16,6 +16,9 @@ const real = {
 /** Somebody's cluster, for the end-to-end tests that can do with one. */
 const elsewhere = process.env['E2E_KUBECONFIG'] ? { runner: 'test/support/elsewhere-runner.ts' } : {};
 
+/** Asked for by FULL=1. */
+const long = process.env['FULL'] ? [] : ['test/e2e/autoscaling.test.ts'];
+
 export default defineConfig({
   test: {
     watch: false,
@@ -23,7 +26,7 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: ['{src,devcluster,deploy,tools}/**/*.test.ts'], ...unit } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...real } },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...real, ...elsewhere } },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: long, ...real, ...elsewhere } },
       { test: { name: 'cert-manager', include: ['test/cert-manager/**/*.test.ts'], ...real } },
       { test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...real } },
     ],

@@ -87,6 +87,13 @@ const PROGRAMS = {
     version: 'v1.4.2',
     seconds: 25,
   },
+  // Kubernetes' own metrics of pods, for tests of autoscaling.
+  'metrics-server': {
+    module: 'metrics-server',
+    package: 'sigs.k8s.io/metrics-server/cmd/metrics-server',
+    version: 'v0.9.0',
+    seconds: 120,
+  },
   chainsaw: {
     module: 'chainsaw',
     package: 'github.com/kyverno/chainsaw',
