@@ -6,6 +6,7 @@ import { load } from '../devcluster/load.ts';
 import { Problem } from '../devcluster/problem.ts';
 import { ownComponent } from '../tools/bill-of-materials.ts';
 import { commitOf } from '../tools/bundle.ts';
+import { untilAdmitting } from './admission.ts';
 import { buildBundleImage } from './bundle-image.ts';
 import { findTool, run, runVisibly } from './container-tool.ts';
 import { type BuiltImage, buildImage } from './image.ts';
@@ -77,6 +78,7 @@ async function up(options: Options, signal: AbortSignal): Promise<void> {
   say((await target.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], input)).trimEnd());
   const deployments = objects.filter(isDeployment);
   for (const deployment of deployments) await untilRolledOut({ target, deployment, say, signal });
+  await untilAdmitting(target, signal);
   say(`the operator is ready after ${((performance.now() - since) / 1000).toFixed(1)} s`);
 }
 

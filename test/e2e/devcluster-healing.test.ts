@@ -47,7 +47,7 @@ test.for(OF_THE_NODES)('heals after kill -9 of %s, and nothing else notices', as
   expect(pods).toHaveLength(3);
   const { [name]: killed, ...untouched } = await pidsOf(cluster.instance, OWN);
   expect(Object.values(untouched)).not.toContain('');
-  killHard(killed);
+  await killHard(killed);
   await startCluster({ ...REAL, signal });
   const { [name]: restarted, ...others } = await pidsOf(cluster.instance, OWN);
   expect(restarted).toMatch(/^\d+$/);
@@ -86,7 +86,7 @@ test('a second cluster with nodes runs beside it, and neither notices the other'
 test('heals after kill -9 of everything that runs in it', async ({ signal }) => {
   const victims = await processesOf(cluster.instance, await namespacesOf(cluster.instance));
   expect(victims.length).toBeGreaterThan(20); // the cluster's own, the shims, and what the pods run
-  for (const line of victims) killHard(line.split(' ')[0]);
+  await Promise.all(victims.map((line) => killHard(line.split(' ')[0])));
   await startCluster({ ...REAL, signal });
   await eventually('both memcached pods answer again', () => askAll(cluster, 'friend'), areServed, signal);
   const ready = await get(cluster, 'nodes', '{.items[*].status.conditions[?(@.type=="Ready")].status}');

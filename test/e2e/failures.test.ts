@@ -119,7 +119,7 @@ test.skipIf(ELSEWHERE)(
         await churn.act(one);
         if (!fatal.includes(index)) continue;
         const pids = await operatorPids();
-        if (pids.length > 0) killHard(pids[killed++ % pids.length]); // none while both are being started again
+        if (pids.length > 0) await killHard(pids[killed++ % pids.length]); // none while both are being started again
       }
       const seen = `${killed} of them killed by kill -9; each change is carried out`;
       await recovers('operators die at random during 50 changes', seen, () => allIsRight(signal));
@@ -234,7 +234,7 @@ const areAllOn = (node: string) => (seen: readonly string[]) => seen.length === 
 
 test.skipIf(ELSEWHERE)('a node is gone, and comes back', { timeout: 600_000 }, async ({ signal }) => {
   const { 'kubelet-2': pid } = await pidsOf(at.cluster.instance, ['kubelet-2']);
-  killHard(pid);
+  await killHard(pid);
   const seen = 'its servers are replaced elsewhere and their names lead there; the others stay';
   await recovers(
     'a node is gone (no word from its kubelet; Kubernetes waits about 50 s before it believes that)',

@@ -15,7 +15,7 @@ import { deploymentKind, MANAGED_SELECTOR } from '../../src/children/index.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { type Client, isNotFound } from '../../src/runtime/client/index.ts';
 import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
-import { operatorPods, SYSTEM, untilDeployed } from '../support/deployed.ts';
+import { operatorPods, SYSTEM, untilAdmitting, untilDeployed } from '../support/deployed.ts';
 import { buildTools, CHART, helm, RELEASE } from '../support/helm.ts';
 import { administrator, isReady, isUpToDate, memcached } from '../support/memcacheds.ts';
 import { OPERATOR_NAMESPACE, OPERATOR_USER } from '../support/operator.ts';
@@ -81,6 +81,7 @@ test('an upgrade from earlier manifests restarts no server', async ({ signal }) 
   const earlier = path.join(import.meta.dirname, 'manifests/earlier-version.yaml');
   await cluster.kubectl(['apply', '--server-side', '-f', earlier]);
   await untilDeployed(cluster, signal);
+  await untilAdmitting(cluster, signal);
   for (const name of CACHES) await client.create(memcachedKind, memcached(name, FRUGAL));
   const areReady = (list: readonly Memcached[]) => list.length === CACHES.length && list.every((one) => isReady(one));
   await eventually('all caches are ready', all, areReady, signal);
@@ -91,6 +92,7 @@ test('an upgrade from earlier manifests restarts no server', async ({ signal }) 
   await writeInstallFile(file, { image: `${IMAGE}:latest`, signal, output: process.stdout });
   await cluster.kubectl(['apply', '--server-side', '-f', file]);
   await untilDeployed(cluster, signal);
+  await untilAdmitting(cluster, signal);
   expect(new Set(await operatorPods(cluster)).isDisjointFrom(new Set(operators))).toBe(true);
   await touchAll('upgraded', signal);
   expect(await servers()).toEqual(before);

@@ -118,7 +118,7 @@ async function inBatches(count: number, work: (number: number) => Promise<unknow
 /** Ends the API server without a word, and gives it back. It then remembers nothing of what was before. */
 async function killServer(whileGone: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   const { 'kube-apiserver': pid } = await pidsOf(cluster.instance, ['kube-apiserver']);
-  killHard(pid);
+  await killHard(pid);
   await whileGone();
   await startCluster({ ...CLUSTER, signal });
 }

@@ -291,7 +291,7 @@ test('kill -9 of the API server: watches end, and everything goes on when it is 
   const watch = await begunWatch(survivor, signal);
   await survivor.create(configMaps, configMap('before'));
   const { 'kube-apiserver': pid } = await pidsOf(cluster.instance, ['kube-apiserver']);
-  killHard(pid);
+  await killHard(pid);
   const drained = async () => {
     for await (const event of watch) expect(event.type).not.toBe('ERROR');
   };

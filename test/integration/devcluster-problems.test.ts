@@ -181,7 +181,7 @@ describe('with a running cluster', () => {
 
   test('a port in use', async ({ signal }) => {
     const { apiserver } = addresses(cluster.instance);
-    killHard((await pidsOf(cluster.instance, ['kube-apiserver']))['kube-apiserver']);
+    await killHard((await pidsOf(cluster.instance, ['kube-apiserver']))['kube-apiserver']);
     const intruder = await listenInside(cluster, apiserver, 6443);
     try {
       const problem = await problemOf(startCluster({ ...bare, signal }));

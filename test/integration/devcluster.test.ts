@@ -62,7 +62,7 @@ test('started twice it is one cluster, of the same processes', async ({ signal }
 test.for(CONTROL_PLANE)('heals after kill -9 of %s', async (name, { signal }) => {
   await untilControllersWork(signal); // while it starts, the controller manager does not survive the loss of its API
   const { [name]: killed, ...untouched } = await pidsOf(cluster.instance, CONTROL_PLANE);
-  killHard(killed);
+  await killHard(killed);
   await startCluster({ ...BARE, signal });
   const { [name]: restarted, ...others } = await pidsOf(cluster.instance, CONTROL_PLANE);
   expect(restarted).toMatch(/^\d+$/);
@@ -72,7 +72,7 @@ test.for(CONTROL_PLANE)('heals after kill -9 of %s', async (name, { signal }) =>
 });
 
 test('heals after kill -9 of all its processes', async ({ signal }) => {
-  for (const pid of Object.values(await pidsOf(cluster.instance, CONTROL_PLANE))) killHard(pid);
+  await Promise.all(Object.values(await pidsOf(cluster.instance, CONTROL_PLANE)).map(killHard));
   await startCluster({ ...BARE, signal });
   expect(await remembered()).toBe('42');
 });

@@ -236,7 +236,7 @@ test('while the API server is away, known callers are answered, and others told 
   const [known, unknown] = [await newReader('known'), await newReader('unknown')];
   expect((await scrape(at.operator.metricsPort, { token: known })).status).toBe(200);
   const { 'kube-apiserver': pid } = await pidsOf(at.cluster.instance, ['kube-apiserver']);
-  killHard(pid);
+  await killHard(pid);
   try {
     const refused = await scrape(at.operator.metricsPort, { token: unknown });
     expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('could not be asked who you are')]);

@@ -1,4 +1,4 @@
-/** What a failed test leaves behind, in one folder: events, objects and logs of every cluster that runs at that moment. */
+/** What a failed test leaves behind, in one folder: its words, events, objects and logs of every cluster that runs at that moment. */
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach } from 'vitest';
@@ -16,7 +16,9 @@ type Source = Pick<TestCluster, 'kubectl'> & Partial<Pick<TestCluster, 'instance
 
 // Of every file of the project that has this one as its setup.
 afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') await collect(`${path.basename(task.file.name, '.test.ts')}/${task.fullTestName}`);
+  if (task.result?.state !== 'fail') return;
+  const words = task.result.errors?.map(({ stack, message }) => stack ?? message).join('\n') ?? '';
+  await collect(`${path.basename(task.file.name, '.test.ts')}/${task.fullTestName}`, words);
 });
 
 /** Clusters that the tests have not started themselves. */
@@ -31,16 +33,17 @@ export async function watchOver(name: string, work: () => Promise<void>): Promis
   try {
     await work();
   } catch (error) {
-    await collect(name);
+    await collect(name, String(error));
     throw error;
   }
 }
 
-async function collect(name: string): Promise<void> {
+async function collect(name: string, failure: string): Promise<void> {
   const sources: readonly Source[] = [...runningClusters(), ...others];
   const folder = path.join(FOLDER, ...name.split('/').map((part) => part.replaceAll(/[^\w.-]+/g, '-').slice(0, 80)));
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, 'failure.txt'), `${failure}\n`);
   for (const [index, source] of sources.entries())
     await collectFrom(source, path.join(folder, source.instance?.name ?? `cluster-${index}`));
   for (const [index, words] of operatorWords().entries())

@@ -6,7 +6,7 @@ import { killHard, pidsOf } from './processes.ts';
 
 export async function killOf({ instance }: TestCluster, name: 'etcd' | 'kube-apiserver'): Promise<void> {
   const { [name]: pid } = await pidsOf(instance, [name]);
-  killHard(pid);
+  await killHard(pid);
 }
 
 /** Starts what does not run. What it returns resolves when the API server is ready; the launcher, which waits for more, is `done` later. */

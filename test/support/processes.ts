@@ -1,5 +1,6 @@
 /** The processes of a cluster, looked for from outside, without the launcher's own eyes. */
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instance } from '../../devcluster/instance.ts';
 
 /** Processes that belong to the instance: by their command line, their cgroup, or by living in one of its namespaces. */
@@ -53,12 +54,21 @@ export async function pidsOf(instance: Instance, names: readonly string[]): Prom
   return Object.fromEntries(names.map((name) => [name, pidOf(name)]));
 }
 
-/** As `kill -9`. A process that has ended already, e.g. with its parent, is fine. */
-export function killHard(pid: string | undefined): void {
+/** As `kill -9`; waits until it has ended, which takes a large one a while. A process that has ended already, e.g. with its parent, is fine. */
+export async function killHard(pid: string | undefined): Promise<void> {
   if (!pid) throw new Error('there is no process to kill'); // 0 would be ourselves
   try {
     process.kill(Number(pid), 'SIGKILL');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+  while (!(await hasEnded(pid))) await sleep(10);
+}
+
+/** Gone, or nothing but a zombie that waits for its parent. */
+async function hasEnded(pid: string): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const state = stat.slice(stat.lastIndexOf(')') + 2)[0] ?? 'X';
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  return state === 'X' || (state === 'Z' && threads.length <= 1);
 }
