@@ -82,3 +82,44 @@ test('a kill ends the stage with its children', async () => {
   expect(deafResult?.tally).toEqual({ passed: 0, failed: 1, skipped: 0 });
   expect(deafResult?.seconds).toBeLessThan(5);
 });
+
+/** A script that says what it was told to run, and reports one thing the first time and another the second. */
+function wavering(first: readonly string[], second: readonly string[], code: number): Stage {
+  const file = path.join(directory, `wavering-${Math.random()}`);
+  const write = (marks: readonly string[], exit: number) => `${reporting(...marks)} process.exit(${exit});`;
+  const body = `const fs = require('fs'); const again = fs.existsSync(${JSON.stringify(file)}); fs.writeFileSync(${JSON.stringify(file)}, '');
+    if (again && process.argv.slice(1).join() !== 'x.test.ts') process.exit(7);
+    if (again) { ${write(second, code)} } else { ${write(first, 1)} }`;
+  const command = [process.execPath, '-e', body, '--'] as const;
+  return { name: 'real', about: 'real', command, countsTests: true, secondTry: true, stopSignal: 'SIGUSR2' };
+}
+
+const FIRST = ['passed w.test.ts', 'passed x.test.ts', 'failed x.test.ts > is well: no', 'end'];
+
+test('files that fail are run once more, and both results are told', async () => {
+  const [result] = await runStages([wavering(FIRST, ['passed x.test.ts', 'passed x.test.ts', 'end'], 0)], quiet);
+  expect(result).toMatchObject({
+    tally: { passed: 3, failed: 0, skipped: 0 },
+    failures: [],
+    unsteady: ['x.test.ts > is well: no'],
+  });
+});
+
+test('what fails twice has failed', async () => {
+  const [result] = await runStages([wavering(FIRST, ['failed x.test.ts > is well: still no', 'end'], 1)], quiet);
+  expect(result).toMatchObject({
+    tally: { passed: 1, failed: 1, skipped: 0 },
+    failures: ['x.test.ts > is well: still no'],
+  });
+  expect(result?.unsteady).toBeUndefined();
+});
+
+test.each([
+  ['a crash', FIRST.slice(0, -1)],
+  ['a failure that belongs to no test', ['passed x.test.ts', 'end']],
+  ['failures in many files', [...['a', 'b', 'c', 'd'].map((name) => `failed ${name}.test.ts: no`), 'end']],
+])('there is no second try after %s', async (_, marks) => {
+  const [result] = await runStages([wavering(marks, ['passed x.test.ts', 'end'], 0)], quiet);
+  expect(result?.tally?.failed).toBeGreaterThan(0);
+  expect(result?.unsteady).toBeUndefined();
+});

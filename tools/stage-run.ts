@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Stage } from './stages.ts';
-import { failuresIn, type StageResult, tallyOfCheck, tallyOfTests } from './tally.ts';
+import { failedFiles, failuresIn, replaced, type StageResult, tallyOfCheck, tallyOfTests } from './tally.ts';
 import { TALLY_FILE } from './tally-reporter.ts';
 
 export interface StageRunOptions {
@@ -34,10 +34,36 @@ async function runStage(stage: Stage, tallyFile: string, options: StageRunOption
   options.print(`\n── ${stage.name}: ${stage.about}`);
   const begin = performance.now();
   const exitCode = await exitCodeOf(stage, tallyFile, options);
-  const seconds = (performance.now() - begin) / 1000;
-  if (!stage.countsTests) return { name: stage.name, seconds, tally: tallyOfCheck(exitCode) };
-  const marks = existsSync(tallyFile) ? readFileSync(tallyFile, 'utf8') : '';
-  return { name: stage.name, seconds, tally: tallyOfTests(marks, exitCode), failures: failuresIn(marks) };
+  if (!stage.countsTests) return { name: stage.name, seconds: secondsSince(begin), tally: tallyOfCheck(exitCode) };
+  const marks = marksIn(tallyFile);
+  const again = await secondTry(stage, marks, `${tallyFile}-again`, options);
+  const result = again ?? { marks, exitCode };
+  return {
+    name: stage.name,
+    seconds: secondsSince(begin),
+    tally: tallyOfTests(result.marks, result.exitCode),
+    failures: failuresIn(result.marks),
+    ...(again?.exitCode === 0 && { unsteady: failuresIn(marks) }),
+  };
+}
+
+/** More than these are no accident. */
+const MOST_FILES = 3;
+
+async function secondTry(stage: Stage, marks: string, tallyFile: string, options: StageRunOptions) {
+  const files = stage.secondTry ? failedFiles(marks) : [];
+  if (files.length === 0 || files.length > MOST_FILES || options.stop.aborted) return undefined;
+  options.print(`\n── ${stage.name}, once more: ${files.join(', ')}`);
+  const exitCode = await exitCodeOf({ ...stage, command: [...stage.command, ...files] }, tallyFile, options);
+  return { marks: replaced(marks, marksIn(tallyFile), files), exitCode };
+}
+
+function marksIn(tallyFile: string): string {
+  return existsSync(tallyFile) ? readFileSync(tallyFile, 'utf8') : '';
+}
+
+function secondsSince(begin: number): number {
+  return (performance.now() - begin) / 1000;
 }
 
 /** The exit code of the program; `null` where it was killed or could not be started. */

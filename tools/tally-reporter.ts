@@ -20,7 +20,7 @@ export class TallyReporter implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const { state, errors = [] } = test.result();
     if (state === 'failed') this.#markFailed(`${test.module.relativeModuleId} > ${test.fullName}`, errors);
-    else if (state !== 'pending') this.#mark(state);
+    else if (state !== 'pending') this.#mark(state, ` ${test.module.relativeModuleId}`);
   }
 
   /** A hook that failed leaves no failed test behind. */
@@ -32,7 +32,8 @@ export class TallyReporter implements Reporter {
   /** Nor does a file that could not be loaded. The tests of one that is skipped as a whole say nothing themselves. */
   onTestModuleEnd(module: TestModule): void {
     if (module.state() === 'skipped')
-      for (const test of module.children.allTests()) if (test.result().state === 'pending') this.#mark('skipped');
+      for (const test of module.children.allTests())
+        if (test.result().state === 'pending') this.#mark('skipped', ` ${module.relativeModuleId}`);
     if (module.errors().length > 0) this.#markFailed(module.relativeModuleId, module.errors());
   }
 

@@ -93,5 +93,8 @@ test('what failed is told once more', () => {
   expect(failureList([...results, { name: 'unit', seconds: 1, failures }])).toBe(
     '\nunit: x.test.ts > is well: it is not',
   );
+  expect(failureList([{ name: 'e2e', seconds: 1, unsteady: failures }])).toBe(
+    '\ne2e, unsteady (its file passed the second time): x.test.ts > is well: it is not',
+  );
   expect(failureList(results)).toBe('');
 });

@@ -13,9 +13,11 @@ export interface StageResult {
   readonly tally?: Tally;
   /** What the failed tests say of themselves. */
   readonly failures?: readonly string[];
+  /** What those said that failed at first, where their files passed when they were run once more. */
+  readonly unsteady?: readonly string[];
 }
 
-/** The marks that the reporter leaves behind, one per line; `failed` goes on with what failed; `end` is the last of a run that came to its end. */
+/** The marks that the reporter leaves behind, one per line, each with its file; `failed` goes on with what failed; `end` is the last of a run that came to its end. */
 export type Mark = 'passed' | 'failed' | 'skipped' | 'end';
 
 /** A check without counts of its own is one test: it passes when its program does. */
@@ -36,6 +38,23 @@ export function tallyOfTests(marks: string, exitCode: number | null): Tally {
 
 export function failuresIn(marks: string): string[] {
   return marks.split('\n').flatMap((line) => (line.startsWith('failed ') ? [line.slice('failed '.length)] : []));
+}
+
+/** The files in which something failed; none for a run that did not come to its end. */
+export function failedFiles(marks: string): string[] {
+  const lines = marks.split('\n');
+  if (!lines.includes('end')) return [];
+  return [...new Set(lines.filter((line) => line.startsWith('failed ')).map(fileOf))];
+}
+
+/** The marks of a run in which some files were run once more: of those, the later ones count. */
+export function replaced(marks: string, later: string, files: readonly string[]): string {
+  const kept = marks.split('\n').filter((line) => line !== 'end' && !files.includes(fileOf(line)));
+  return [...kept, later].join('\n');
+}
+
+function fileOf(line: string): string {
+  return line.split(' ')[1]?.replace(/:$/, '') ?? '';
 }
 
 /** The sum; nothing that passed at all counts as a failure, so that an empty run is never green. */
@@ -62,5 +81,10 @@ export function summaryTable(results: readonly StageResult[]): string {
 
 /** Once more at the end, where it is found without scrolling. */
 export function failureList(results: readonly StageResult[]): string {
-  return results.flatMap(({ name, failures = [] }) => failures.map((one) => `\n${name}: ${one}`)).join('');
+  return results
+    .flatMap(({ name, failures = [], unsteady = [] }) => [
+      ...unsteady.map((one) => `\n${name}, unsteady (its file passed the second time): ${one}`),
+      ...failures.map((one) => `\n${name}: ${one}`),
+    ])
+    .join('');
 }
