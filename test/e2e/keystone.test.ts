@@ -23,7 +23,7 @@ const serversOf = (count: number) =>
   Array.from({ length: count }, (_, slot) => `${NAME}-${slot}.${NAME}.${NAMESPACE}.svc:11211`);
 
 beforeAll(async () => {
-  const object = parse(await documented('docs/keystone.md', 'yaml')) as Memcached;
+  const object = parse(documented('docs/keystone.md', 'yaml')) as Memcached;
   const { metadata, spec } = object;
   const { signal } = new AbortController();
   await at.client.create(memcachedKind, {

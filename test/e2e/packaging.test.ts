@@ -16,10 +16,10 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { type Client, isNotFound } from '../../src/runtime/client/index.ts';
 import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { operatorPods, SYSTEM, untilAdmitting, untilDeployed } from '../support/deployed.ts';
+import { prepareForExamples } from '../support/example-surroundings.ts';
 import { buildTools, CHART, helm, RELEASE } from '../support/helm.ts';
 import { administrator, isReady, isUpToDate, memcached } from '../support/memcacheds.ts';
 import { OPERATOR_NAMESPACE, OPERATOR_USER } from '../support/operator.ts';
-import { certificate } from '../support/secrets.ts';
 
 vi.setConfig({ testTimeout: 600_000 });
 
@@ -197,16 +197,7 @@ const EXAMPLES = readdirSync(path.join(ROOT, 'examples'))
   .map((name) => path.join(ROOT, 'examples', name));
 
 test('each example becomes ready', async ({ signal }) => {
-  await cluster.kubectl(['create', 'namespace', 'production']);
-  const { certificate: crt, key } = certificate();
-  const secrets = {
-    'memcached-tls': { 'tls.crt': crt, 'tls.key': key },
-    'memcached-sasl-credentials': { 'memcached-sasl-db': 'keystone@secure-cache:a-good-password\n' },
-  };
-  for (const [name, stringData] of Object.entries(secrets)) {
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'production' }, stringData };
-    await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(secret) });
-  }
+  await prepareForExamples(cluster);
   const found = EXAMPLES.map((file) => ({ file, ...(parse(readFileSync(file, 'utf8')) as Memcached) }));
   // Several have the same name: each of them changes what the last one made.
   const sequences = Object.values(Object.groupBy(found, ({ metadata }) => metadata.name));

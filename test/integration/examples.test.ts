@@ -13,8 +13,8 @@ import { children } from '../../src/children/index.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { ROOT } from '../support/cluster.ts';
 import { blocksOf, commandsOf, pages } from '../support/documentation.ts';
+import { prepareForExamples } from '../support/example-surroundings.ts';
 import { memcached, ownPart, stage, until } from '../support/memcacheds.ts';
-import { certificate } from '../support/secrets.ts';
 import { installPrometheusRules, installServiceMonitors } from '../support/service-monitors.ts';
 
 const at = stage({ name: 'test-examples', form: 'none' });
@@ -26,16 +26,7 @@ const files = [
 
 beforeAll(async () => {
   await installServiceMonitors(at.cluster, at.signal);
-  await at.cluster.kubectl(['create', 'namespace', 'production']);
-  const { certificate: crt, key } = certificate();
-  const secrets = {
-    'memcached-tls': { 'tls.crt': crt, 'tls.key': key },
-    'memcached-sasl-credentials': { 'memcached-sasl-db': 'keystone@secure-cache:a-good-password\n' },
-  };
-  for (const [name, stringData] of Object.entries(secrets)) {
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'production' }, stringData };
-    await at.cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(secret) });
-  }
+  await prepareForExamples(at.cluster);
 });
 
 afterEach(() => at.operator.assertAlive());

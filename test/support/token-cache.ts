@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { CertifiedKey } from '../../src/runtime/certificates/certificate.ts';
 import { eventually, ROOT } from './cluster.ts';
 import type { Deployed } from './deployed.ts';
+import { blocksOf } from './documentation.ts';
 
 export const CLIENTS_IMAGE = process.env['E2E_CLIENTS_IMAGE'] || 'localhost/memcached-clients:1';
 const PROGRAM = path.join(ROOT, 'test/e2e/keystone/token-cache.py');
@@ -21,9 +22,8 @@ export interface Report {
 }
 
 /** The first piece of that language on the page: what people are told to write. */
-export async function documented(page: string, language: string): Promise<string> {
-  const text = await readFile(path.join(ROOT, page), 'utf8');
-  const piece = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(text)?.[1];
+export function documented(page: string, language: string): string {
+  const [piece] = blocksOf(page, language);
   if (piece === undefined) throw new Error(`${page} shows no ${language}`);
   return piece;
 }
@@ -46,7 +46,7 @@ export async function startClients(
   servers: readonly string[],
   papers?: Papers,
 ): Promise<void> {
-  const text = await documented('docs/keystone.md', 'ini');
+  const text = documented('docs/keystone.md', 'ini');
   const settings = text.replace(/^memcache_servers = .*$/m, `memcache_servers = ${servers.join(',')}`);
   const metadata = { name, namespace: 'default' };
   const data = {
