@@ -144,7 +144,7 @@ const ends: readonly Settings[] = [
   { maxItemSize: '700k' },
   { maxItemSize: '9m', maxMemoryMB: 17 },
   { maxConnections: 27 },
-  { maxConnections: 648, threads: 128 },
+  { maxConnections: 647, threads: 128 },
 ];
 
 function withArgs(extraArgs: readonly string[]): Settings {
@@ -163,6 +163,7 @@ test.for([
 test('what starts, but not as it was meant, is refused all the same', async () => {
   const misleading: readonly Settings[] = [
     { maxConnections: 28 }, // leaves no descriptor for a client
+    { maxConnections: 648, threads: 128 }, // the same
     { maxItemSize: '4097m', maxMemoryMB: 16_384 }, // is taken for 1m
     withArgs(['--', '-o', 'nothing']), // is ignored
   ];

@@ -81,14 +81,18 @@ export async function startMemcached(
 /** What became of it: that it still ran, or its last words. */
 export type Fate = 'alive' | { readonly lastWords: string };
 
+/** As in a container, memcached has no descriptor but the usual three: each one that is handed down counts as a connection. */
+const CLOSE_OTHERS = 'for fd in $(ls /proc/$$/fd); do [ "$fd" -le 2 ] || eval "exec $fd>&-"; done';
+
 const ENTER = [
+  CLOSE_OTHERS,
   'mount -t tmpfs -o mode=1777 none "$0/dev/shm"',
   `exec prlimit --nofile=${DESCRIPTORS}:${DESCRIPTORS} chroot ${AS_MEMCACHE.join(' ')} "$0" ${PROGRAM} "$@"`,
 ].join(' && ');
 
 /** Starts memcached in a network of its own, and looks at it after so long: on a busy machine the end of it may take a while. */
 export async function tryMemcached(root: string, args: readonly string[], ms: number): Promise<Fate> {
-  const child = spawn('unshare', ['--net', '--mount', 'sh', '-c', ENTER, root, ...args], {
+  const child = spawn('unshare', ['--net', '--mount', 'bash', '-c', ENTER, root, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const lastWords = listen(child);
