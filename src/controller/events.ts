@@ -10,6 +10,8 @@ import { microTime } from '../runtime/micro-time.ts';
 export const eventKind: Kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events', namespaced: true };
 
 const LONGEST_NOTE = 1024;
+/** While more than these wait, the next are lost: of a storm they tell enough. */
+const MOST_WAITING = 1000;
 
 export interface Happening {
   readonly type: 'Normal' | 'Warning';
@@ -28,27 +30,33 @@ export interface EventRecorder {
   readonly settled: () => Promise<void>;
 }
 
+/** One after another: whatever the operator does comes before what it tells of it. */
 export function eventRecorder(
   client: Pick<Client, 'create'>,
   log: Log,
   instance: string,
   now: () => Date,
 ): EventRecorder {
-  const underWay = new Set<Promise<void>>();
-  const record = async (memcached: Memcached, happening: Happening) => {
-    try {
-      await client.create(eventKind, eventFor(memcached, happening, instance, now()));
-    } catch (error) {
-      const { namespace, name } = memcached.metadata;
-      log.info('event lost', { namespace, name, reason: happening.reason, error });
-    }
-  };
+  let last = Promise.resolve();
+  let waiting = 0;
+  const lost = ({ metadata: { namespace, name } }: Memcached, { reason }: Happening, error: unknown) =>
+    log.info('event lost', { namespace, name, reason, error });
   return {
     recordEvent(memcached, happening) {
-      const recording = record(memcached, happening).finally(() => underWay.delete(recording));
-      underWay.add(recording);
+      if (waiting >= MOST_WAITING) return lost(memcached, happening, new Error(`${waiting} events wait already`));
+      const event = eventFor(memcached, happening, instance, now());
+      waiting += 1;
+      last = last
+        .then(() => client.create(eventKind, event))
+        .then(
+          () => {},
+          (error: unknown) => lost(memcached, happening, error),
+        )
+        .finally(() => {
+          waiting -= 1;
+        });
     },
-    settled: async () => void (await Promise.all(underWay)),
+    settled: () => last,
   };
 }
 
