@@ -7,7 +7,7 @@ import { type Usage, usageOf } from './process-usage.ts';
 
 /** How Node is made to be modest where the operator is deployed. */
 export const MODEST = {
-  flags: ['--optimize-for-size', '--max-semi-space-size=1'],
+  flags: ['--optimize-for-size', '--max-semi-space-size=1', '--single-threaded-gc'],
   env: { MALLOC_ARENA_MAX: '1' },
 } as const;
 
