@@ -14,13 +14,13 @@ import { kubeconfigOf } from '../../devcluster/instance.ts';
 import { load } from '../../devcluster/load.ts';
 import { withPortForward } from '../../devcluster/port-forward.ts';
 import { logDirectory } from '../../devcluster/processes.ts';
-import { programPart, programPath } from '../../devcluster/programs.ts';
-import { buildMissing } from '../../devcluster/progress.ts';
+import { programPath } from '../../devcluster/programs.ts';
 import { memcachedKind } from '../../src/api/index.ts';
 import type { Client } from '../../src/runtime/client/index.ts';
 import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { operatorPods, SYSTEM, untilDeployed } from '../support/deployed.ts';
 import { administrator, memcached } from '../support/memcacheds.ts';
+import { needPrograms } from '../support/programs.ts';
 
 const CLUSTER = { name: 'test-cert-manager', form: 'real' } as const;
 const PROGRAMS = ['cert-manager-controller', 'cert-manager-cainjector'] as const;
@@ -30,9 +30,10 @@ let cluster: TestCluster;
 let client: Client;
 const running: ChildProcess[] = [];
 
+needPrograms(...PROGRAMS);
+
 beforeAll(async () => {
   const { signal } = new AbortController();
-  await buildMissing(PROGRAMS.map(programPart), signal, process.stdout);
   await stopCluster(CLUSTER);
   cluster = await startCluster(CLUSTER);
   client = await administrator(cluster);

@@ -3,17 +3,17 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
-import { programPart, programPath } from '../../devcluster/programs.ts';
-import { buildMissing } from '../../devcluster/progress.ts';
+import { expect, test } from 'vitest';
+import { programPath } from '../../devcluster/programs.ts';
 import { deployed } from '../support/deployed.ts';
+import { needPrograms } from '../support/programs.ts';
 
 const at = deployed('test-chainsaw');
 const FOLDER = path.join(import.meta.dirname, 'chainsaw');
 /** No time decides: these are for machines that are very slow. */
 const PATIENCE = ['assert', 'error', 'apply', 'delete', 'cleanup', 'exec'].map((what) => `--${what}-timeout=180s`);
 
-beforeAll(() => buildMissing([programPart('chainsaw')], new AbortController().signal, process.stdout));
+needPrograms('chainsaw');
 
 /** What Chainsaw prints, whether it succeeds or not. */
 async function chainsaw(folder: string, signal: AbortSignal): Promise<string> {

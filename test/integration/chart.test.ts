@@ -1,15 +1,15 @@
 /** The Helm chart: what it renders is what config/ renders, and what it cannot mean it refuses. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
-import { buildTools, CHART, helm, kustomized, type Manifest, rendered } from '../support/helm.ts';
+import { expect, test } from 'vitest';
+import { CHART, helm, kustomized, type Manifest, rendered } from '../support/helm.ts';
+import { needPrograms } from '../support/programs.ts';
 
-const { signal } = new AbortController();
 const LATEST = ['--set', 'image.tag=latest'];
 /** It is most of what there is to read. */
 const NO_CRD = ['--set', 'crds.install=false'];
 
-beforeAll(() => buildTools(signal));
+needPrograms('helm', 'kustomize');
 
 /** What only Helm puts there. */
 const HELMS = /^(helm\.sh\/|app\.kubernetes\.io\/(instance|version|managed-by)$)/;

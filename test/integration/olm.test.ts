@@ -6,23 +6,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { buildBundleImage } from '../../deploy/bundle-image.ts';
 import { CommandFailed, run } from '../../devcluster/command.ts';
-import { type ProgramName, programPart, programPath } from '../../devcluster/programs.ts';
-import { buildMissing } from '../../devcluster/progress.ts';
+import { programPath } from '../../devcluster/programs.ts';
 import { releasedCatalog } from '../../src/generate/olm/index.ts';
 import { ROOT } from '../support/cluster.ts';
+import { needPrograms } from '../support/programs.ts';
 
-const PROGRAMS: readonly ProgramName[] = ['operator-verify', 'opm'];
-/** Building them takes minutes, the first time. */
-const BUILD_MS = 2_400_000;
 const BUNDLE = path.join(ROOT, 'bundle');
 const CSV = 'manifests/memcached-operator.clusterserviceversion.yaml';
 
 let directory: string;
 
+needPrograms('operator-verify', 'opm');
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'olm-'));
-  await buildMissing(PROGRAMS.map(programPart), new AbortController().signal, process.stdout);
-}, BUILD_MS);
+});
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** What is said about a bundle: it never fails, but tells. */

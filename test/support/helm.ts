@@ -2,8 +2,7 @@
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { run, WITHOUT_PROXY } from '../../devcluster/command.ts';
-import { programPart, programPath } from '../../devcluster/programs.ts';
-import { buildMissing } from '../../devcluster/progress.ts';
+import { programPath } from '../../devcluster/programs.ts';
 import { ROOT } from './cluster.ts';
 
 export const CHART = path.join(ROOT, 'charts/memcached-operator');
@@ -18,11 +17,6 @@ export interface Manifest {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
-}
-
-/** Builds both where they are missing. */
-export function buildTools(signal: AbortSignal): Promise<void> {
-  return buildMissing([programPart('helm'), programPart('kustomize')], signal, process.stdout);
 }
 
 export function helm(args: readonly string[], signal?: AbortSignal): Promise<string> {

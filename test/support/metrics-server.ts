@@ -6,9 +6,9 @@ import { WITHOUT_PROXY } from '../../devcluster/command.ts';
 import { addresses, kubeconfigOf } from '../../devcluster/instance.ts';
 import { networkNamespace } from '../../devcluster/namespaces.ts';
 import { logDirectory } from '../../devcluster/processes.ts';
-import { programPart, programPath } from '../../devcluster/programs.ts';
-import { buildMissing } from '../../devcluster/progress.ts';
+import { programPath } from '../../devcluster/programs.ts';
 import { eventually, type TestCluster } from './cluster.ts';
+import { buildPrograms } from './programs.ts';
 
 const NAME = 'metrics-server';
 const PORT = 4443;
@@ -16,7 +16,7 @@ const PORT = 4443;
 /** Runs it beside the control plane, until the cluster is removed. Resolves when it knows every node. */
 export async function startMetricsServer(cluster: TestCluster, signal: AbortSignal): Promise<void> {
   const { instance } = cluster;
-  await buildMissing([programPart(NAME)], signal, process.stdout);
+  await buildPrograms([NAME], signal);
   const address = addresses(instance).apiserver;
   const directory = path.join(instance.directory, NAME);
   await mkdir(directory, { recursive: true });

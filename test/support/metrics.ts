@@ -6,9 +6,9 @@ import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { run } from '../../devcluster/command.ts';
-import { programPart, programPath } from '../../devcluster/programs.ts';
-import { buildMissing } from '../../devcluster/progress.ts';
+import { programPath } from '../../devcluster/programs.ts';
 import type { TestCluster } from './cluster.ts';
+import { buildPrograms } from './programs.ts';
 
 export interface Scraped {
   readonly status: number;
@@ -78,7 +78,7 @@ let parser: Promise<void> | undefined;
 
 /** What Prometheus understands of a page. Fails where it does not. */
 export async function parsed(page: string, signal: AbortSignal): Promise<Family[]> {
-  parser ??= buildMissing([programPart('prom2json')], signal, process.stdout);
+  parser ??= buildPrograms(['prom2json'], signal);
   await parser;
   return JSON.parse(await run(programPath('prom2json'), [], { input: page, signal })) as Family[];
 }
