@@ -17,9 +17,10 @@ import { type Client, isNotFound } from '../../src/runtime/client/index.ts';
 import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { operatorPods, SYSTEM, untilAdmitting, untilDeployed } from '../support/deployed.ts';
 import { prepareForExamples } from '../support/example-surroundings.ts';
-import { buildTools, CHART, helm, RELEASE } from '../support/helm.ts';
+import { CHART, helm, RELEASE } from '../support/helm.ts';
 import { administrator, isReady, isUpToDate, memcached } from '../support/memcacheds.ts';
 import { OPERATOR_NAMESPACE, OPERATOR_USER } from '../support/operator.ts';
+import { needPrograms } from '../support/programs.ts';
 
 vi.setConfig({ testTimeout: 600_000 });
 
@@ -32,13 +33,14 @@ let cluster: TestCluster;
 let client: Client;
 let work: string;
 
+needPrograms('helm');
+
 beforeAll(async () => {
   const { signal } = new AbortController();
   work = await mkdtemp(path.join(tmpdir(), 'packaging-'));
   await stopCluster(CLUSTER);
   cluster = await startCluster(CLUSTER);
   client = await administrator(cluster);
-  await buildTools(signal);
   for (const tag of ['v0.0.1', 'latest']) {
     const archive = path.join(work, 'image.tar');
     await buildImage(`${IMAGE}:${tag}`, archive, { signal, output: process.stdout });
