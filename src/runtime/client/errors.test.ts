@@ -53,6 +53,7 @@ test.for([
   { error: new ConfigurationError('the token cannot be read'), ms: 5000 },
   ...[401, 409, 410, 429, 500, 503, 504].map((status) => ({ error: new ApiError(status, {}), ms: 5000 })),
   ...[400, 403, 404, 413, 422].map((status) => ({ error: new ApiError(status, {}), ms: undefined })),
+  { error: new ApiError(403, { message: 'services "x" is forbidden: … cannot find RESTMapping for …' }), ms: 5000 },
   { error: new TypeError('a mistake of ours'), ms: undefined },
 ])('$error.name $error.reason $error.status is waited for at most $ms ms', ({ error, ms }) => {
   expect(longestWaitMs(error)).toBe(ms);

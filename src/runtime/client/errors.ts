@@ -99,9 +99,18 @@ const OF_THE_MOMENT: readonly number[] = [401, 408, 409, 410, 429];
 export function longestWaitMs(error: unknown): number | undefined {
   // A connection that broke is replaced by one, for all who were on it.
   if (error instanceof ConnectionLost && error.reason !== 'unreachable') return 1_000;
-  const isOfServer = error instanceof ApiError && (error.status >= 500 || OF_THE_MOMENT.includes(error.status));
+  const isOfServer =
+    error instanceof ApiError && (error.status >= 500 || OF_THE_MOMENT.includes(error.status) || isOfNewKind(error));
   const passes = isOfServer || error instanceof ConnectionLost || error instanceof ConfigurationError;
   return passes ? 5_000 : undefined;
+}
+
+/**
+ * Whether the owner is of a kind that was installed a moment ago: admission that checks who may own what (OwnerReferencesPermissionEnforcement)
+ * learns of new kinds every half minute.
+ */
+function isOfNewKind({ status, message }: ApiError): boolean {
+  return status === 403 && message.includes('cannot find RESTMapping');
 }
 
 /** Whether the object is not there: the one answer that callers ask for most. */
