@@ -7,7 +7,7 @@ import manifest from '../package.json' with { type: 'json' };
 import type { DefaultOptions } from './api/index.ts';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
-import { certificateMetrics, operatorMetrics, serverMetrics } from './controller/metrics.ts';
+import { certificateMetrics, operatorMetrics, serverMetrics, webhookMetrics } from './controller/metrics.ts';
 import { Pace } from './controller/pace.ts';
 import { LEASE } from './controller/permissions.ts';
 import { type Reconciler, reconcile } from './controller/reconcile.ts';
@@ -95,6 +95,7 @@ async function run({ config, access, client, writer, elector, registry, log, sig
   const measured = controllerMetrics(registry, CONTROLLER, config.concurrency);
   operatorMetrics(registry, [...worlds.values()], { version: VERSION, node: process.version });
   certificateMetrics(registry, [...worlds.values()]);
+  webhookMetrics(registry, () => started.webhooks?.validUntil());
   processMetrics(registry, { figures: process, signal });
   leaderMetrics(registry, LEASE, () => elector?.isLeading ?? true);
   const metrics = await startMetrics(config, client, registry, log);

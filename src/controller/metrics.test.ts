@@ -8,7 +8,7 @@ import { controllerMetrics, leaderMetrics } from '../runtime/metrics/controller-
 import { processMetrics } from '../runtime/metrics/process-metrics.ts';
 import { Registry } from '../runtime/metrics/registry.ts';
 import { requestMetrics } from '../runtime/metrics/request-metrics.ts';
-import { certificateMetrics, operatorMetrics, type Seen, serverMetrics } from './metrics.ts';
+import { certificateMetrics, operatorMetrics, type Seen, serverMetrics, webhookMetrics } from './metrics.ts';
 import type { SecretFacts } from './secrets/facts.ts';
 
 function newRegistry(): Registry {
@@ -139,6 +139,16 @@ test('when certificates expire, of those that are in use and were read', () => {
   ]);
 });
 
+test('when the certificate of the webhooks expires, where there is one', () => {
+  const registry = newRegistry();
+  const times: number[] = [];
+  webhookMetrics(registry, () => times.at(-1));
+  const told = () => lines(registry, 'memcached_operator_webhook_certificate_expiry_timestamp_seconds');
+  expect(told()).toEqual([]);
+  times.push(1_800_000_000_000);
+  expect(told()).toEqual([' 1800000000']);
+});
+
 test('the documentation lists exactly what there is', () => {
   const registry = newRegistry();
   requestMetrics(registry);
@@ -146,6 +156,7 @@ test('the documentation lists exactly what there is', () => {
   leaderMetrics(registry, 'lease', () => true);
   operatorMetrics(registry, [], built);
   certificateMetrics(registry, []);
+  webhookMetrics(registry, () => undefined);
   serverMetrics(registry, { keys: [], answersOf: () => undefined });
   processMetrics(registry, { figures, signal: AbortSignal.abort() });
   const wanted = registry.describe().map(({ name, type, labels, help }) => {

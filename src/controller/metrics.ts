@@ -165,6 +165,21 @@ export function certificateMetrics(
   );
 }
 
+/** Until when the API server can ask this replica: what is told in milliseconds since 1970, if anything. */
+export function webhookMetrics(registry: Registry, validUntil: () => number | undefined): void {
+  registry.computed(
+    'gauge',
+    {
+      name: `${PREFIX}_webhook_certificate_expiry_timestamp_seconds`,
+      help: 'When the certificate of the webhooks expires, in seconds since 1970; told by each operator that serves them',
+    },
+    () => {
+      const until = validUntil();
+      return until === undefined ? [] : until / 1000;
+    },
+  );
+}
+
 function watchMetrics(registry: Registry, worlds: readonly Seen[]): void {
   registry.computed(
     'counter',

@@ -13,12 +13,12 @@ import { ManualClock } from './manual-clock.ts';
 
 const DAY = 86_400_000;
 const now = Date.now();
-const newPair = () =>
+const newPair = (days = 1) =>
   createCertificate({
     subject: 'test',
     dnsNames: ['localhost'],
     notBefore: new Date(now - DAY),
-    notAfter: new Date(now + DAY),
+    notAfter: new Date(now + days * DAY),
   });
 const pair = newPair();
 
@@ -149,9 +149,12 @@ test('a renewed certificate takes effect, and one that cannot be used does not',
     clock.advance(10_000);
     while (clock.timers === 0) await new Promise(setImmediate); // it looks, then waits again
   };
-  const next = newPair();
+  const days = () => Math.round((server.validUntil - now) / DAY);
+  expect(days()).toBe(1);
+  const next = newPair(2);
   given = () => next;
   await look();
+  expect(days()).toBe(2);
   expect(await ask(server, '/', {}, next)).toContain('200');
   await expect(ask(server, '/')).rejects.toThrow('self-signed certificate');
 

@@ -1,4 +1,5 @@
 /** An HTTPS server that no caller can tie up, and whose certificate can be renewed while it runs. */
+import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -97,6 +98,11 @@ export class HttpsServer {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** When the certificate that it serves expires, in milliseconds since 1970. */
+  get validUntil(): number {
+    return new X509Certificate(this.#pair.certificate).validToDate.getTime();
   }
 
   /** Looks for a new certificate now. Never rejects: what cannot be used is not, and the last good one stays. */

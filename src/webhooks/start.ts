@@ -31,6 +31,8 @@ export interface Webhooks {
   readonly port: number;
   /** What is still missing before they can be called; nothing when they can. */
   missing(): string | undefined;
+  /** When their certificate expires, in milliseconds since 1970; nothing while there is none that is trusted. */
+  validUntil(): number | undefined;
   /** Resolves when nobody is being answered any more. */
   stop(): Promise<void>;
 }
@@ -70,6 +72,7 @@ async function startKept(
   return {
     port: server.port,
     missing: () => (isReady ? undefined : 'webhooks: no certificate that the API server trusts'),
+    validUntil: () => (isReady ? server.validUntil : undefined),
     async stop() {
       await closed(server);
       await keeping;
@@ -82,7 +85,12 @@ async function startMounted(
   { directory }: CertificateOrigin & { from: 'directory' },
 ): Promise<Webhooks> {
   const server = await serve(options, certificateFiles(directory));
-  return { port: server.port, missing: () => undefined, stop: () => closed(server) };
+  return {
+    port: server.port,
+    missing: () => undefined,
+    validUntil: () => server.validUntil,
+    stop: () => closed(server),
+  };
 }
 
 async function startLocal(
@@ -98,6 +106,7 @@ async function startLocal(
   return {
     port: server.port,
     missing: () => undefined,
+    validUntil: () => server.validUntil,
     async stop() {
       await unregister(client).catch((error: unknown) => log.error('webhooks cannot be unregistered', { error }));
       await server.close();

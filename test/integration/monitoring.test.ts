@@ -8,9 +8,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { run } from '../../devcluster/command.ts';
-import { type ProgramName, programPart, programPath } from '../../devcluster/programs.ts';
-import { buildMissing } from '../../devcluster/progress.ts';
-import { certificateMetrics, operatorMetrics, serverMetrics } from '../../src/controller/metrics.ts';
+import { programPath } from '../../devcluster/programs.ts';
+import { certificateMetrics, operatorMetrics, serverMetrics, webhookMetrics } from '../../src/controller/metrics.ts';
 import { alerts, dashboards, ruleGroups } from '../../src/generate/monitoring/index.ts';
 import { controllerMetrics, leaderMetrics } from '../../src/runtime/metrics/controller-metrics.ts';
 import { processMetrics } from '../../src/runtime/metrics/process-metrics.ts';
@@ -20,20 +19,18 @@ import { alertCases } from '../support/alert-cases.ts';
 import { eventually } from '../support/cluster.ts';
 import { memcachedRoot, startMemcached } from '../support/memcached-binary.ts';
 import { parsed } from '../support/metrics.ts';
+import { needPrograms } from '../support/programs.ts';
 import { askedFor } from '../support/promql.ts';
 
-const PROGRAMS: readonly ProgramName[] = ['memcached_exporter', 'promtool'];
-/** Building them takes minutes, the first time. */
-const BUILD_MS = 2_400_000;
 /** Prometheus puts these on everything that it scrapes in a cluster. */
 const OF_TARGETS = ['namespace', 'pod', 'service', 'instance'];
 
 let directory: string;
 
+needPrograms('memcached_exporter', 'promtool');
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'monitoring-'));
-  await buildMissing(PROGRAMS.map(programPart), new AbortController().signal, process.stdout);
-}, BUILD_MS);
+});
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** Labels by the name of the metric. */
@@ -46,6 +43,7 @@ function toldByOperator(): Told {
   leaderMetrics(registry, 'lease', () => true);
   operatorMetrics(registry, [], { version: '1', node: 'v24' });
   certificateMetrics(registry, []);
+  webhookMetrics(registry, () => undefined);
   serverMetrics(registry, { keys: [], answersOf: () => undefined });
   processMetrics(registry, { figures: process, signal: AbortSignal.abort() });
   return new Map(

@@ -11,6 +11,7 @@ import { configurationFor, configurationName, registrations } from '../../src/we
 import { eventually, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { deploy } from '../support/command-line.ts';
 import { administrator, memcached } from '../support/memcacheds.ts';
+import { type Family, letRead, newAccount, parsed, scrape, valueOf } from '../support/metrics.ts';
 import { freePort, installOperator, Operator } from '../support/operator.ts';
 
 const CLUSTER = { name: 'test-local-webhooks', form: 'none' } as const;
@@ -56,6 +57,13 @@ test('registered while it runs', async ({ signal }) => {
   const operator = await Operator.start(kubeconfig, signal, LOCAL);
   expect(await registered()).toHaveLength(2);
   await eventually('it is asked', refusal, isJudged, signal);
+  const token = await newAccount(cluster, 'careful');
+  await letRead(cluster, 'careful');
+  const page = async () => parsed((await scrape(operator.metricsPort, { token })).text, signal);
+  const metric = 'memcached_operator_webhook_certificate_expiry_timestamp_seconds';
+  const isTold = (seen: Family[]) => valueOf(seen, metric) !== undefined;
+  const days = (valueOf(await eventually('its end is told', page, isTold, signal), metric) ?? 0) / 86_400;
+  expect(Math.round(days - Date.now() / 86_400_000)).toBe(365);
   await operator.stop();
   expect(await registered()).toEqual([]);
   await eventually('it is not asked', refusal, (said) => said === '', signal);

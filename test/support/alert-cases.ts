@@ -18,6 +18,7 @@ const errors = (controller: string) => `controller_runtime_reconcile_errors_tota
 const connections = (metric: string) =>
   `memcached_${metric}_connections{namespace="team",service="cache",pod="cache-1"}`;
 const expiry = instance('certificate_expiry_timestamp_seconds');
+const webhooks = 'memcached_operator_webhook_certificate_expiry_timestamp_seconds{namespace="system",pod="operator-1"}';
 const warning = `{${CACHE},severity="warning"}`;
 const DAY = 1440;
 
@@ -108,4 +109,11 @@ export const alertCases: readonly AlertCase[] = [
     series: { [errors('memcached')]: '0x10 5x80', [errors('other')]: '0+1x90' },
     minute: 60,
   },
+  {
+    alert: 'MemcachedOperatorCertificateExpiring',
+    series: { [webhooks]: '259200x120' },
+    minute: 100,
+    fires: '{namespace="system",pod="operator-1",severity="warning"}',
+  },
+  { alert: 'MemcachedOperatorCertificateExpiring', series: { [webhooks]: '2592000x120' }, minute: 100 },
 ];

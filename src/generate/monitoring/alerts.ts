@@ -114,6 +114,15 @@ const OPERATOR: readonly Alert[] = [
     description:
       'Reconciles have failed for more than 30 minutes, {{ $value | humanize }} in the last 15. The log of the operator says at which Memcached, and why.',
   },
+  {
+    alert: 'MemcachedOperatorCertificateExpiring',
+    severity: 'warning',
+    for: '1h',
+    expr: 'min by (namespace, pod) (memcached_operator_webhook_certificate_expiry_timestamp_seconds) - time() < 7 * 86400',
+    summary: 'The certificate of the webhooks of the Memcached operator expires soon',
+    description:
+      'The certificate with which {{ $labels.namespace }}/{{ $labels.pod }} serves webhooks expires in {{ $value | humanizeDuration }}. Then Memcacheds can be neither created nor changed.',
+  },
 ];
 
 /** As the Prometheus operator wants them. */
