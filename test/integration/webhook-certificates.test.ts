@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addresses } from '../../devcluster/instance.ts';
 import { GROUP, memcachedKind } from '../../src/api/index.ts';
-import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { WebhookConfiguration } from '../../src/kubernetes/webhook-configuration.ts';
 import type { CertifiedKey } from '../../src/runtime/certificates/certificate.ts';
 import { type Client, createClient, findAccess, isNotFound } from '../../src/runtime/client/index.ts';
@@ -201,6 +201,8 @@ test('replicas agree on one certificate, and the API server trusts it', async ({
   replicas.push(third);
   await third.ready;
   expect(third.served).toEqual([one]);
+  const isTied = ({ metadata }: Secret) => metadata.ownerReferences?.length === registrations.length;
+  await until('it belongs to the configurations', readSecret, isTied, signal);
   const before = await readSecret();
   await sleep(2000, undefined, { signal });
   expect((await readSecret()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
@@ -295,13 +297,32 @@ test('a configuration that was edited by hand is put right', async ({ signal }) 
     await untilAdmitted(signal);
   }
   const [first] = await configurations();
-  const { metadata, ...rest } = first as WebhookConfiguration;
-  const bare = { ...rest, metadata: { name: metadata.name }, webhooks: withoutBundle(first?.webhooks) };
-  await admin.delete(mutation.kind, metadata.name, undefined);
+  const bare = anew(first as WebhookConfiguration);
+  await admin.delete(mutation.kind, bare.metadata.name, undefined);
   await admin.create(mutation.kind, bare);
   const { value, ms } = await until('it is put right', bundles, isRight, signal);
   console.log(`made anew: put right after ${Math.round(ms)} ms`);
   expect(value).toEqual(right);
+});
+
+test('the Secret goes with the webhooks, and comes back with them', async ({ signal }) => {
+  await startReplicas(DAY_MS);
+  await untilAdmitted(signal);
+  const before = (await readSecret()).data;
+  const removed = new Map<Kind, WebhookConfiguration>();
+  for (const registration of registrations) {
+    const name = configurationName('memcached-operator', registration);
+    removed.set(registration.kind, await admin.get<WebhookConfiguration>(registration.kind, name));
+    await admin.delete(registration.kind, name, undefined);
+  }
+  const isGone = () => readSecret().then(() => false, isNotFound);
+  const { ms } = await until('it is gone', isGone, Boolean, signal);
+  console.log(`gone after ${Math.round(ms)} ms`);
+  for (const [kind, configuration] of removed) await admin.create(kind, anew(configuration));
+  const read = () => readSecret().catch(() => undefined);
+  const { value: after } = await until('it is back', read, (secret) => secret !== undefined, signal);
+  expect(after?.data).toEqual(before);
+  await untilAdmitted(signal);
 });
 
 /** The authority of the cluster: real, and not ours. */
@@ -313,11 +334,13 @@ async function readCa(): Promise<string> {
   return data['ca.crt'] ?? '';
 }
 
-function withoutBundle(webhooks: WebhookConfiguration['webhooks'] = []) {
-  return webhooks.map(({ clientConfig: { caBundle: _caBundle, ...clientConfig }, ...webhook }) => ({
+/** As somebody would write it who does not know whom to trust. */
+function anew({ metadata, webhooks = [], ...rest }: WebhookConfiguration) {
+  const untrusting = webhooks.map(({ clientConfig: { caBundle: _caBundle, ...clientConfig }, ...webhook }) => ({
     ...webhook,
     clientConfig,
   }));
+  return { ...rest, metadata: { name: metadata.name }, webhooks: untrusting };
 }
 
 test('nothing was refused, and everything granted is used', async ({ signal }) => {

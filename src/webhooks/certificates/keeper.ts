@@ -85,11 +85,13 @@ export class CertificateKeeper {
     const kept = keyringFrom(data, { identity, now });
     if (kept) {
       this.#serve(kept);
+      await this.#store.tie(signal);
       const changed = await this.#store.spread(kept, signal);
       if (changed.length > 0) log.info('webhook configurations trust the certificate', { changed });
     }
     const [remembered, successor] = [this.#remembered(now), successorFrom(data, { identity, now })];
-    const step = nextStep({ kept, remembered, successor, trustedForMs: this.#trustedForMs(kept), lifetimeMs, now });
+    const [isNeeded, trustedForMs] = [this.#store.isNeeded(), this.#trustedForMs(kept)];
+    const step = nextStep({ kept, remembered, successor, isNeeded, trustedForMs, lifetimeMs, now });
     if (step.act === 'wait') return Math.min(step.ms, kept && this.#trusted ? LOOK_MS : AFTER_WRITING_MS);
     const keyring = this.#keyringOf(step, now);
     const isOurs = await this.#store.keep(keyring, signal);

@@ -8,7 +8,15 @@ const now = Date.parse('2030-01-01T00:00:00Z');
 const order = { identity: { dnsNames: ['webhooks.system.svc'] }, lifetimeMs: 90 * DAY, now };
 const keyring = newKeyring(order);
 const renewing = prepared(keyring, { ...order, now: now + 30 * DAY });
-const calm = { kept: keyring, remembered: keyring, successor: undefined, trustedForMs: 0, lifetimeMs: 90 * DAY, now };
+const calm = {
+  kept: keyring,
+  remembered: keyring,
+  successor: undefined,
+  isNeeded: true,
+  trustedForMs: 0,
+  lifetimeMs: 90 * DAY,
+  now,
+};
 
 test('without any, one is made; what is remembered is put back first', () => {
   expect(nextStep({ ...calm, kept: undefined, remembered: undefined })).toEqual({ act: 'issue' });
@@ -16,6 +24,12 @@ test('without any, one is made; what is remembered is put back first', () => {
   expect(nextStep({ ...calm, kept: undefined, successor: renewing })).toEqual({ act: 'restore', keyring });
   const lost = { ...calm, kept: undefined, remembered: undefined, successor: renewing };
   expect(nextStep(lost)).toEqual({ act: 'promote', keyring: renewing });
+});
+
+test('nothing is put back that nobody needs any more', () => {
+  const removed = { ...calm, kept: undefined, isNeeded: false };
+  expect(nextStep(removed)).toEqual({ act: 'wait', ms: Number.POSITIVE_INFINITY });
+  expect(nextStep({ ...removed, remembered: undefined })).toEqual({ act: 'issue' }); // webhooks may come later than we do
 });
 
 const third = (90 * DAY + HOUR) / 3;

@@ -9,6 +9,8 @@ export interface Situation {
   readonly remembered: Keyring | undefined;
   /** What can be saved of the Secret when it is not good. */
   readonly successor: Keyring | undefined;
+  /** Whether there are webhook configurations that need a certificate. */
+  readonly isNeeded: boolean;
   /** For how long every webhook configuration has been trusting what the Secret holds; nothing: not all of them do. */
   readonly trustedForMs: number | undefined;
   /** Of certificates that are made now. */
@@ -31,9 +33,11 @@ export type Step =
 /** API servers learn of a changed configuration one by one, a moment later: so long at least it is trusted before it is served. */
 const SETTLING_MS = 30_000;
 
-export function nextStep({ kept, remembered, successor, trustedForMs, lifetimeMs, now }: Situation): Step {
+export function nextStep({ kept, remembered, successor, isNeeded, trustedForMs, lifetimeMs, now }: Situation): Step {
   if (!kept) {
-    if (remembered) return { act: 'restore', keyring: remembered };
+    // With the configurations the Secret goes, too: who puts it back then would leave it behind.
+    if (remembered)
+      return isNeeded ? { act: 'restore', keyring: remembered } : { act: 'wait', ms: Number.POSITIVE_INFINITY };
     return successor ? { act: 'promote', keyring: successor } : { act: 'issue' };
   }
   const { from, until } = validityOf(kept.serving);

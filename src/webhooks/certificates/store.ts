@@ -1,5 +1,5 @@
 /** The Secret that replicas share their certificate through, and the configurations that have to trust it, as they are now. */
-import type { Kind, KubernetesObject } from '../../kubernetes/object.ts';
+import type { Kind, KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
 import type { WebhookConfiguration } from '../../kubernetes/webhook-configuration.ts';
 import { Informer, type StoredObject } from '../../runtime/cache/index.ts';
 import { ApiError, type Client } from '../../runtime/client/index.ts';
@@ -15,6 +15,7 @@ interface Secret extends KubernetesObject {
 
 interface StoredSecret extends StoredObject {
   readonly data: Readonly<Record<string, string>>;
+  readonly owners: readonly OwnerReference[];
 }
 
 interface StoredConfiguration extends StoredObject {
@@ -69,6 +70,11 @@ export class CertificateStore {
     return this.#secret()?.data;
   }
 
+  /** Whether there are configurations that need a certificate. */
+  isNeeded(): boolean {
+    return this.#present().length > 0;
+  }
+
   #secret(): StoredSecret | undefined {
     return this.#secrets.list()[0];
   }
@@ -90,7 +96,7 @@ export class CertificateStore {
     const { client, namespace } = this.#options;
     const data = Object.fromEntries(Object.entries(dataOf(keyring)).filter(([, value]) => value !== null));
     const labels = { 'app.kubernetes.io/name': 'memcached-operator' };
-    const metadata = { name: CERTIFICATE_SECRET, namespace, labels };
+    const metadata = { name: CERTIFICATE_SECRET, namespace, labels, ownerReferences: this.#owners() };
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/tls', data };
     await client.create(secretKind, secret, { signal });
   }
@@ -106,6 +112,28 @@ export class CertificateStore {
       if (!cannotChange) throw error;
       await client.delete(secretKind, CERTIFICATE_SECRET, namespace, { uid: metadata.uid, signal });
     }
+  }
+
+  /** Sees to it that the Secret goes when the configurations do, which alone need it: Kubernetes deletes what has no owner left. */
+  async tie(signal: AbortSignal): Promise<void> {
+    const [secret, owners] = [this.#secret(), this.#owners()];
+    if (!secret || owners.every(({ uid }) => secret.owners.some((one) => one.uid === uid))) return;
+    const others = secret.owners.filter(
+      (one) => !owners.some(({ kind, name }) => one.kind === kind && one.name === name),
+    );
+    const { resourceVersion } = secret.metadata;
+    const body = { metadata: { resourceVersion, ownerReferences: [...others, ...owners] } };
+    const { client, namespace } = this.#options;
+    await client.patch(secretKind, CERTIFICATE_SECRET, namespace, { type: 'merge', body, signal }).catch(unlessChanged);
+  }
+
+  #owners(): OwnerReference[] {
+    return this.#present().map(({ kind: { apiVersion, kind }, stored: { metadata } }) => ({
+      apiVersion,
+      kind,
+      name: metadata.name,
+      uid: metadata.uid ?? '',
+    }));
   }
 
   /** Whether everybody who calls us trusts what is kept. */
@@ -131,13 +159,8 @@ export class CertificateStore {
       { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion }, // or it is refused, as above
       ...bundles.map((_, index) => ({ op: 'add', path: `/webhooks/${index}/clientConfig/caBundle`, value: bundle })),
     ];
-    try {
-      await this.#options.client.patch(kind, metadata.name, undefined, { type: 'json', body, signal });
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
-      throw error;
-    }
+    const patching = this.#options.client.patch(kind, metadata.name, undefined, { type: 'json', body, signal });
+    return patching.then(() => true, unlessChanged);
   }
 
   #present(): { kind: Kind; stored: StoredConfiguration }[] {
@@ -147,13 +170,19 @@ export class CertificateStore {
   }
 }
 
+/** False when the object is no longer what we know: it will be told. */
+function unlessChanged(error: unknown): false {
+  if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
+  throw error;
+}
+
 function encoded(keyring: Keyring): string {
   return Buffer.from(bundleOf(keyring)).toString('base64');
 }
 
 function secretOf(object: KubernetesObject): StoredSecret {
   const { metadata, data = {} } = object as Secret;
-  return { metadata: identityOf(metadata), data };
+  return { metadata: identityOf(metadata), data, owners: metadata.ownerReferences ?? [] };
 }
 
 function configurationOf(object: KubernetesObject): StoredConfiguration {
