@@ -16,8 +16,11 @@ function mountNamespace(instance: Instance, node: string): string {
   return path.join(instance.runDirectory, 'mounts', node);
 }
 
-/** For the beginning of a private mount namespace: its copies of network pins would keep dead clusters' networks alive. */
-export const FORGET_NETWORKS = `awk '$5 ~ "^${RUN_ROOT}/[^/]*/network$" { print $5 }' /proc/self/mountinfo | xargs -r -n 1 umount`;
+/**
+ * For the beginning of a private mount namespace: its copies of network pins would keep dead clusters' networks alive.
+ * A cluster that is removed in this very moment takes the copies with its pin, which is fine.
+ */
+export const FORGET_NETWORKS = `{ awk '$5 ~ "^${RUN_ROOT}/[^/]*/network$" { print $5 }' /proc/self/mountinfo | xargs -r -n 1 umount -q || true; }`;
 
 /** A network of its own, joined to the host by one pair of interfaces. */
 export async function ensureNetwork(instance: Instance, nodes: number): Promise<void> {
