@@ -6,7 +6,14 @@ import { placeOf } from '../../devcluster/instance.ts';
 import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { launcher } from '../support/command-line.ts';
 import { apply, areDropped, areServed, ask, askAll, get, memcachedPods, startPods } from '../support/pods.ts';
-import { killHard, namespacesOf, pidsOf, pinnedNamespaces, processesOf } from '../support/processes.ts';
+import {
+  keptNamespacesOf,
+  killHard,
+  namespacesOf,
+  pidsOf,
+  pinnedNamespaces,
+  processesOf,
+} from '../support/processes.ts';
 import { changesSince, type MachineState, machineState } from '../support/traces.ts';
 
 const REAL = { name: 'test-healing', form: 'real' } as const;
@@ -74,7 +81,7 @@ test('a second cluster with nodes runs beside it, and neither notices the other'
     expect(addresses).toEqual([`10.${block}`, `10.${block}`]);
   }
   expect(other.instance.block).not.toBe(cluster.instance.block);
-  const namespaces = await namespacesOf(other.instance);
+  const namespaces = await keptNamespacesOf(other.instance);
   await stopCluster(BESIDE);
   expect(await processesOf(other.instance, namespaces)).toEqual([]);
   expect(await pidsOf(cluster.instance, OWN)).toEqual(own);
@@ -94,7 +101,7 @@ test('heals after kill -9 of everything that runs in it', async ({ signal }) => 
 });
 
 test('removed, it leaves nothing', async () => {
-  const namespaces = await namespacesOf(cluster.instance);
+  const namespaces = await keptNamespacesOf(cluster.instance);
   expect(namespaces.length).toBeGreaterThanOrEqual(3);
   expect(await stopCluster(REAL)).toBe(true);
   expect(await processesOf(cluster.instance, namespaces)).toEqual([]);

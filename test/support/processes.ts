@@ -1,4 +1,5 @@
 /** The processes of a cluster, looked for from outside, without the launcher's own eyes. */
+import { openSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instance } from '../../devcluster/instance.ts';
@@ -18,18 +19,40 @@ export async function processesOf(instance: Instance, namespaces: readonly strin
   return found;
 }
 
-/** The namespaces that the processes of the instance live in and this process does not. */
-export async function namespacesOf(instance: Instance): Promise<string[]> {
-  const found = new Set<string>();
+/** The namespaces that the processes of the instance live in and this process does not, each with a file that leads to it. */
+async function namespaceFiles(instance: Instance): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
   for (const line of await processesOf(instance, [])) {
     const pid = line.split(' ')[0] ?? '';
     for (const kind of ['net', 'mnt']) {
+      const file = `/proc/${pid}/ns/${kind}`;
       const own = await readlink(`/proc/self/ns/${kind}`);
-      const link = await readlink(`/proc/${pid}/ns/${kind}`).catch(() => own);
-      if (link !== own) found.add(link);
+      const link = await readlink(file).catch(() => own);
+      if (link !== own && !found.has(link)) found.set(link, file);
     }
   }
-  return [...found];
+  return found;
+}
+
+export async function namespacesOf(instance: Instance): Promise<string[]> {
+  return [...(await namespaceFiles(instance)).keys()];
+}
+
+/**
+ * For those who look whether anything is left of them. They are kept open as long as this process lives: the kernel gives the number
+ * of one that is gone to the next, which may be another cluster's.
+ */
+export async function keptNamespacesOf(instance: Instance): Promise<string[]> {
+  const kept: string[] = [];
+  for (const [namespace, file] of await namespaceFiles(instance)) {
+    try {
+      openSync(file, 'r');
+      kept.push(namespace);
+    } catch {
+      // Its only process has just ended.
+    }
+  }
+  return kept;
 }
 
 /** Whether any process on the machine still keeps one of the namespaces alive by a mount. */

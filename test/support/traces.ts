@@ -5,24 +5,23 @@ import type { Instance } from '../../devcluster/instance.ts';
 
 const REGISTRY = '/run/memcached-devcluster';
 
-/** Where the programs of a node write if nobody stops them, and what clusters share. */
+/** What clusters share: it goes with the last of them. */
+const SHARED = [REGISTRY, '/run/containerd', '/var/lib/cni', '/var/lib/kubelet', '/var/log/containers'];
+
+/** Where the programs of a node write if nobody stops them. */
 const PLACES = [
+  ...SHARED,
   '/etc/cni',
   '/etc/containerd',
   '/opt/cni',
   '/opt/containerd',
-  '/run/containerd',
-  REGISTRY,
   '/run/netns',
   '/run/nri',
   '/run/xtables.lock',
   '/usr/libexec/kubernetes',
   '/var/lib/calico',
-  '/var/lib/cni',
   '/var/lib/containerd',
   '/var/lib/etcd',
-  '/var/lib/kubelet',
-  '/var/log/containers',
   '/var/log/pods',
 ];
 
@@ -67,7 +66,7 @@ export async function changesSince(before: MachineState, own: readonly Pick<Inst
   const foreign = [...before.clusters.union(after.clusters).difference(ownIds)];
   const isForeign = (line: string) =>
     foreign.some((id) => line.includes(id) || line.includes(hostLink(id))) ||
-    (foreign.length > 0 && line.startsWith('file '));
+    (foreign.length > 0 && SHARED.some((place) => line === `file ${place}`));
   return [
     ...[...after.lines.difference(before.lines)].map((line) => `+ ${line}`),
     ...[...before.lines.difference(after.lines)].map((line) => `- ${line}`),
@@ -96,7 +95,7 @@ async function output(program: string, args: readonly string[]): Promise<string[
   return (await run(program, args)).split('\n').filter((line) => line.trim() !== '');
 }
 
+/** Those of pods come and go while we look. */
 async function cgroups(): Promise<string[]> {
-  const found = await readdir('/sys/fs/cgroup', { recursive: true });
-  return found.filter((directory) => /(^|\/)mcd-[^/]+$/.test(directory));
+  return output('find', ['/sys/fs/cgroup', '-ignore_readdir_race', '-type', 'd', '-name', 'mcd-*']);
 }
