@@ -1,6 +1,7 @@
 /** The operator as people run it, two replicas in the cluster: deployed, restarted under load, removed without a trace. */
 import { X509Certificate } from 'node:crypto';
 import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
@@ -52,7 +53,7 @@ function run(args: readonly string[], signal: AbortSignal, kubeconfig = kubeconf
   const { directory } = cluster.instance;
   // A commit meanwhile would make another image of the same sources.
   const env = { KUBECONFIG: kubeconfig, PATH: `${directory}:${process.env['PATH']}`, COMMIT: 'tested' };
-  return deploy(args, { env, signal });
+  return deploy([...args, '--archive', join(directory, 'image.tar')], { env, signal });
 }
 
 interface Pod extends KubernetesObject {

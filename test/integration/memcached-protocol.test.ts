@@ -21,6 +21,7 @@ import {
 } from '../../src/memcached/index.ts';
 import { type CertifiedKey, createCertificate } from '../../src/runtime/certificates/certificate.ts';
 import { memcachedRoot, startMemcached } from '../support/memcached-binary.ts';
+import { freePort } from '../support/operator.ts';
 
 const HOST = '127.0.0.1';
 const USER = 'keystone';
@@ -298,13 +299,4 @@ async function failure(promise: Promise<unknown>): Promise<MemcachedError> {
   expect(error).toBeInstanceOf(MemcachedError);
   expect(String(error)).not.toContain(PASSWORD);
   return error as MemcachedError;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, HOST);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

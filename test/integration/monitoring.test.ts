@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,6 +18,7 @@ import { alertCases } from '../support/alert-cases.ts';
 import { eventually } from '../support/cluster.ts';
 import { memcachedRoot, startMemcached } from '../support/memcached-binary.ts';
 import { parsed } from '../support/metrics.ts';
+import { freePort } from '../support/operator.ts';
 import { needPrograms } from '../support/programs.ts';
 import { askedFor } from '../support/promql.ts';
 
@@ -53,15 +53,6 @@ function toldByOperator(): Told {
         type === 'histogram' ? [[`${name}_bucket`, [...labels, 'le']]] : [[name, labels]],
       ),
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }
 
 /** The page of a real exporter beside a real memcached. */

@@ -86,7 +86,10 @@ async function clientOf(kubeconfig: string): Promise<Client> {
 
 async function bring(command: 'up' | 'down', kubeconfig: string, signal: AbortSignal): Promise<void> {
   const env = { KUBECONFIG: kubeconfig, PATH: `${path.dirname(programPath('kubectl'))}:${process.env['PATH']}` };
-  const { code, stderr } = await deploy([command, ...(IMAGE === undefined ? [] : ['--image', IMAGE])], { env, signal });
+  const image = IMAGE === undefined ? [] : ['--image', IMAGE];
+  // Other tests build theirs at the same time.
+  const archive = ['--archive', path.join(path.dirname(kubeconfig), 'image.tar')];
+  const { code, stderr } = await deploy([command, ...image, ...archive], { env, signal });
   if (code !== 0) throw new Error(`deploy ${command} failed: ${stderr}`);
 }
 
