@@ -110,7 +110,7 @@ async function meddle(kind: Kind, name: string, operations: readonly Operation[]
     }
     const isBack = (seen: KubernetesObject) => isDeepStrictEqual(ownPart(seen), ownPart(settled));
     try {
-      const { ms, value } = await until(at, what, look, isBack, signal, 15_000);
+      const { ms, value } = await until(at, what, look, isBack, signal, 60_000);
       result.restored += 1;
       if (ms > result.slowest.ms) result.slowest = { ms, what };
       if (isDeepStrictEqual(stable(value), stable(settled))) continue;

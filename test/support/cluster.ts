@@ -73,7 +73,7 @@ export function stopCluster({ name, root = ROOT }: Pick<TestClusterOptions, 'nam
   return down(root, name, {});
 }
 
-/** Waits, generously, until something is so, and fails with what was seen last. */
+/** Waits, generously, until something is so, and fails with what was seen last. Looks often at first, and then less and less. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T>,
@@ -81,12 +81,14 @@ export async function eventually<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const deadline = performance.now() + 180_000;
+  let pauseMs = 50;
   let seen: T | Error;
   do {
     signal.throwIfAborted();
     seen = await look().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
     if (!(seen instanceof Error) && isRight(seen)) return seen;
-    await sleep(500, undefined, { signal });
+    await sleep(pauseMs, undefined, { signal });
+    pauseMs = Math.min(500, pauseMs * 1.5);
   } while (performance.now() < deadline);
   const shown = seen instanceof Error ? seen.message : JSON.stringify(seen);
   throw new Error(`${what}: not so after 180 s; last seen: ${shown}`);
