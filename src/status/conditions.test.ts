@@ -144,6 +144,13 @@ test('the most serious fault wins, and all messages of it are told', () => {
   expect(ready).toMatchObject({ status: 'False', reason: 'ResourceConflict' });
 });
 
+test('a message that the API would not take is told up to where it gets too long', () => {
+  const faults = [{ reason: 'ApplyFailed', message: `${'x'.repeat(4094)}🙂 and so on` }] as const;
+  const [, , degraded, ready] = conditionsOf(observation({ faults, isCarriedOut: false }), [], NOW);
+  expect(degraded?.message).toBe(`${'x'.repeat(4094)}\ufffd…`);
+  expect(ready?.message).toBe(degraded?.message);
+});
+
 test.each([
   ['well', observation()],
   ['not well', observation({}, { ready: 2 })],

@@ -5,9 +5,12 @@ import { type DeploymentObservation, FAULTS, type Observation } from './observat
 /** A condition before it is known whether it is news. */
 type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
+/** The API takes eight times as much, and nobody reads it: an error may quote hundreds of values. */
+const LONGEST_MESSAGE = 4096;
+
 /** The conditions that follow from the observation; transition times move only where a status does. */
 export function conditionsOf(seen: Observation, previous: readonly Condition[], now: string): Condition[] {
-  const degraded = degradedVerdict(seen);
+  const degraded = shortened(degradedVerdict(seen));
   const verdicts = [availableVerdict(seen), progressingVerdict(seen), degraded, readyVerdict(seen, degraded)];
   return verdicts.map((verdict) => {
     const before = previous.find(({ type }) => type === verdict.type);
@@ -107,6 +110,12 @@ function refusal(words: string): string {
 
 function readyCount(deployment: DeploymentObservation | undefined, replicas: number): string {
   return `${deployment?.ready ?? 0} of ${replicas} replicas are ready`;
+}
+
+function shortened(verdict: Verdict): Verdict {
+  const { message } = verdict;
+  if (message.length <= LONGEST_MESSAGE) return verdict;
+  return { ...verdict, message: `${message.slice(0, LONGEST_MESSAGE - 1).toWellFormed()}…` };
 }
 
 function capitalised(text: string): string {

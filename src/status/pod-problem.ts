@@ -65,7 +65,7 @@ function lastWords({ message }: NonNullable<ContainerState['terminated']>): stri
 /** Long enough to tell what is wrong, short enough for a condition. The cause often stands at the end. */
 function brief(text = 'no reason given'): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > 240 ? `${line.slice(0, 80)} … ${line.slice(-150)}` : line;
+  return line.length > 240 ? `${line.slice(0, 80)} … ${line.slice(-150)}`.toWellFormed() : line;
 }
 
 function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Found | undefined): Found | undefined {
