@@ -1,26 +1,48 @@
 import { expect, test } from 'vitest';
 import { disruptionBudgetKind } from '../children/disruption-budget.ts';
-import type { KubernetesObject } from '../kubernetes/object.ts';
+import { example } from '../children/example.ts';
+import type { Kind, KubernetesObject, OwnerReference } from '../kubernetes/object.ts';
 import { ApiError, type Client } from '../runtime/client/index.ts';
 import { applyStep } from './application.ts';
 import { observeChild } from './observed.ts';
 
 const { signal } = new AbortController();
 
-function budget(resourceVersion: number, owner = 'uid-1'): KubernetesObject {
-  const ownerReferences = [
-    { apiVersion: 'memcached.c5c3.io/v1alpha1', kind: 'Memcached', name: 'x', uid: owner, controller: true },
-  ];
-  const metadata = { name: 'x', namespace: 'default', uid: 'uid-2', resourceVersion: `${resourceVersion}` };
+const memcached = example(); // uid-1
+
+/** A Memcached, as an owner. */
+function owner(uid: string, name = memcached.metadata.name): OwnerReference {
+  return { apiVersion: memcached.apiVersion, kind: memcached.kind, name, uid, controller: true };
+}
+
+function budget(resourceVersion: number, ownerReferences: readonly OwnerReference[]): KubernetesObject {
+  const metadata = { name: 'my-cache', namespace: 'default', uid: 'uid-2', resourceVersion: `${resourceVersion}` };
   return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { ...metadata, ownerReferences } };
 }
 
-/** A server where the object has a new version each time that somebody wants to delete it, and maybe another owner. */
-async function remove(changes: number, owner: string) {
+interface Server {
+  /** How often the object gets a new version when somebody wants to delete it. */
+  readonly changes?: number;
+  /** Whose it was when it was seen, and whose it is by now. */
+  readonly seen?: readonly OwnerReference[];
+  readonly now?: readonly OwnerReference[];
+  /** Who has the name of the Memcached now. */
+  readonly named?: string | undefined;
+}
+
+async function remove({ changes = 0, seen = [owner('uid-1')], now = seen, ...server }: Server) {
+  const named = 'named' in server ? server.named : 'uid-1';
   let version = 1;
   const asked: string[] = [];
   const client: Pick<Client, 'get' | 'apply' | 'patch' | 'delete'> = {
-    get: <T extends KubernetesObject>() => Promise.resolve(budget(version, owner) as T),
+    get: <T extends KubernetesObject>({ kind }: Kind) => {
+      if (kind === 'PodDisruptionBudget') return Promise.resolve(budget(version, now) as T);
+      if (named === undefined) return Promise.reject(new ApiError(404, { reason: 'NotFound' }));
+      return Promise.resolve({
+        ...memcached,
+        metadata: { ...memcached.metadata, uid: named },
+      } as KubernetesObject as T);
+    },
     apply: () => Promise.reject(new Error('nobody applies')),
     patch: () => Promise.reject(new Error('nobody patches')),
     delete: (_kind, name, _namespace, { uid, resourceVersion } = {}) => {
@@ -29,24 +51,61 @@ async function remove(changes: number, owner: string) {
       return version - 1 > changes ? Promise.resolve() : Promise.reject(new ApiError(409, { reason: 'Conflict' }));
     },
   };
-  const step = { verb: 'delete', kind: disruptionBudgetKind, observed: observeChild(budget(1)) } as const;
-  return { asked, outcome: await applyStep(step, 'uid-1', client, signal) };
+  const step = { verb: 'delete', kind: disruptionBudgetKind, observed: observeChild(budget(1, seen)) } as const;
+  return { asked, outcome: await applyStep(step, memcached, client, signal) };
 }
 
 test('what others write into it meanwhile does not keep a child from being deleted', async () => {
-  const { asked, outcome } = await remove(3, 'uid-1');
-  expect(asked).toEqual(['x uid-2 1', 'x uid-2 2', 'x uid-2 3', 'x uid-2 4']);
+  const { asked, outcome } = await remove({ changes: 3 });
+  expect(asked).toEqual([1, 2, 3, 4].map((version) => `my-cache uid-2 ${version}`));
   expect(outcome.fault).toBeUndefined();
 });
 
 test('a child that was given to somebody else meanwhile stays', async () => {
-  const { asked, outcome } = await remove(3, 'somebody');
-  expect(asked).toEqual(['x uid-2 1']);
+  const { asked, outcome } = await remove({ changes: 3, now: [owner('somebody', 'other')] });
+  expect(asked).toEqual(['my-cache uid-2 1']);
   expect(outcome).toMatchObject({ isMoot: true });
 });
 
 test('it is not tried forever', async () => {
-  const { asked, outcome } = await remove(100, 'uid-1');
+  const { asked, outcome } = await remove({ changes: 100 });
   expect(asked).toHaveLength(5);
   expect(outcome.fault?.reason).toBe('ApplyFailed');
+});
+
+test('what a Memcached that had the name before has left behind goes', async () => {
+  const { asked, outcome } = await remove({ changes: 1, seen: [owner('uid-0')] });
+  expect(asked).toEqual(['my-cache uid-2 1', 'my-cache uid-2 2']);
+  expect(outcome).not.toHaveProperty('isMoot');
+});
+
+const another = { apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: 'uid-9' };
+
+test.each<[string, Server, number]>([
+  ['its owner has the name, and we are behind', { seen: [owner('uid-0')], named: 'uid-0' }, 0],
+  ['somebody new has the name, and we are behind', { seen: [owner('uid-0')], named: 'uid-3' }, 0],
+  ['nobody has the name any more', { seen: [owner('uid-0')], named: undefined }, 0],
+  ['it is of another name', { seen: [owner('uid-0', 'other')] }, 0],
+  ['others own it, too', { seen: [owner('uid-0'), another] }, 0],
+  ['others own it by now, too', { changes: 1, seen: [owner('uid-0')], now: [owner('uid-0'), another] }, 1],
+  ['it has been given away', { changes: 1, seen: [owner('uid-0')], now: [{ ...another, controller: true }] }, 1],
+])('what was left behind stays where %s', async (_, server, tries) => {
+  const { asked, outcome } = await remove(server);
+  expect(asked).toHaveLength(tries);
+  expect(outcome).toMatchObject({ isMoot: true });
+});
+
+const HELD =
+  'PodDisruptionBudget my-cache was deleted, and is made anew when it is gone: example.com/a, example.com/b holds it';
+
+test.each([
+  [[], undefined],
+  [['foregroundDeletion'], undefined],
+  [['example.com/a', 'foregroundDeletion', 'example.com/b'], `${HELD}. See to who set that finalizer`],
+])('a child that is being deleted is waited for; held by %j', async (finalizers, message) => {
+  const { metadata, ...rest } = budget(1, [owner('uid-1')]);
+  const observed = observeChild({ ...rest, metadata: { ...metadata, deletionTimestamp: 'now', finalizers } });
+  const step = { verb: 'wait', kind: disruptionBudgetKind, observed } as const;
+  const { fault } = await applyStep(step, memcached, {} as Client, signal);
+  expect(fault).toEqual(message && { reason: 'ApplyFailed', message });
 });

@@ -1,4 +1,5 @@
 /** Carries out the steps. A step that fails keeps neither the others nor the status from happening. */
+import type { Memcached } from '../api/index.ts';
 import { children, MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
@@ -6,7 +7,8 @@ import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
 import { intruders } from './intruders.ts';
-import { DELETION_COST, observeChild } from './observed.ts';
+import { hasItsName, isLeftover } from './leftovers.ts';
+import { DELETION_COST, type ObservedChild, observeChild } from './observed.ts';
 import type { HandOver } from './replicas.ts';
 import type { PodMark } from './slots/farewell.ts';
 import { podKind } from './world.ts';
@@ -28,13 +30,14 @@ const MOST_TRIES = 5;
 
 type Writer = Pick<Client, 'get' | 'apply' | 'patch' | 'delete'>;
 
-/** Applies one step on behalf of the Memcached with that uid. */
-export async function applyStep(step: Step, ownerUid: string, client: Writer, signal: AbortSignal): Promise<Outcome> {
+/** Applies one step on behalf of its owner. */
+export async function applyStep(step: Step, owner: Memcached, client: Writer, signal: AbortSignal): Promise<Outcome> {
   try {
-    if (step.verb === 'create') return await create(step, ownerUid, client, signal);
+    if (step.verb === 'create') return await create(step, owner, client, signal);
     if (step.verb === 'leave') return conflict(step, step.kind, step.name);
+    if (step.verb === 'wait') return wait(step);
     if (step.verb === 'update') return { step, object: await update(step, client, signal) };
-    return (await remove(step, ownerUid, client, signal)) ? { step } : { step, isMoot: true };
+    return (await remove(step, owner, client, signal)) ? { step } : { step, isMoot: true };
   } catch (caught) {
     if (await isMoot(step, caught, client, signal)) return { step, isMoot: true };
     const error = caught instanceof Error ? caught : new Error(String(caught));
@@ -45,7 +48,7 @@ export async function applyStep(step: Step, ownerUid: string, client: Writer, si
 /** Creates the child, unless its name is taken: then it depends on whose the object is. */
 async function create(
   step: Step & { readonly verb: 'create' },
-  ownerUid: string,
+  { metadata: { uid } }: Memcached,
   client: Writer,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -58,24 +61,24 @@ async function create(
     const { name, namespace } = desired.metadata;
     const existing = await client.get(kind, name, namespace, { signal });
     const observed = observeChild(existing);
-    if (observed.ownerUid !== ownerUid) return conflict(step, kind, name);
+    if (observed.ownerUid !== uid) return conflict(step, kind, name);
     // Ours after all, but without the labels by which we would have seen it.
     return { step, object: await apply(kind, desired, { uid: observed.metadata.uid }, client, signal) };
   }
 }
 
 /**
- * Deletes the child as it was seen; where it has changed since, only while it is still ours. Most changes are a status that another
+ * Deletes the child as it was seen; where it has changed since, only while it still may go. Most changes are a status that another
  * controller writes, sometimes several in a row. Says whether there was something to delete.
  */
 async function remove(
   { kind, observed }: Step & { readonly verb: 'delete' },
-  ownerUid: string,
+  owner: Memcached,
   client: Writer,
   signal: AbortSignal,
 ): Promise<boolean> {
   let seen = observed;
-  for (let tries = 1; seen.ownerUid === ownerUid; tries += 1) {
+  for (let tries = 1; await mayGo(seen, owner, client, signal); tries += 1) {
     const { name, namespace, uid, resourceVersion } = seen.metadata;
     try {
       await client.delete(kind, name, namespace, { uid, resourceVersion, signal });
@@ -86,6 +89,12 @@ async function remove(
     }
   }
   return false;
+}
+
+/** What is its owner's may go, and what nobody owns any more but a Memcached that had the name before. */
+async function mayGo(child: ObservedChild, owner: Memcached, client: Writer, signal: AbortSignal): Promise<boolean> {
+  if (child.ownerUid === owner.metadata.uid) return true;
+  return isLeftover(child, owner) && (await hasItsName(owner, client, signal));
 }
 
 /** Applies it over what is there. What bears a name of ours, and keeps ours out by it, has to go first. */
@@ -173,6 +182,15 @@ function apply(
 function conflict(step: Step, { kind }: Kind, name: string): Outcome {
   const message = `${kind} ${name} exists and belongs to somebody else: rename or remove it, or give the Memcached another name`;
   return { step, fault: { reason: 'ResourceConflict', message } };
+}
+
+/** What is being deleted is gone in a moment, unless somebody holds it. */
+function wait(step: Step & { readonly verb: 'wait' }): Outcome {
+  const { kind, observed } = step;
+  const { metadata, heldBy = [] } = observed;
+  if (heldBy.length === 0) return { step };
+  const message = `${kind.kind} ${metadata.name} was deleted, and is made anew when it is gone: ${heldBy.join(', ')} holds it. See to who set that finalizer`;
+  return { step, fault: { reason: 'ApplyFailed', message } };
 }
 
 function isConflict(error: unknown): boolean {

@@ -67,10 +67,18 @@ test('what is no longer wanted goes, before anything else is done', () => {
 });
 
 test("what is not wanted and somebody else's is not touched", () => {
-  const theirs = seen((kind) => observed(rich, kind, optional.includes(kind.kind) ? { ownerUid: 'somebody' } : {}));
+  const changes = { ownerUid: 'somebody', memcached: 'default/other' };
+  const theirs = seen((kind) => observed(rich, kind, optional.includes(kind.kind) ? changes : {}));
   expect(told(difference(plain, {}, theirs)).filter((step) => optional.some((kind) => step.endsWith(kind)))).toEqual(
     [],
   );
+});
+
+test('what a former Memcached of that name has left behind goes, before anything is made in its place', () => {
+  const left = seen((kind) => observed(rich, kind, { ownerUid: 'uid-0' }));
+  const gone = every.map((kind) => `delete ${kind}`);
+  expect(told(difference(plain, {}, left))).toEqual([...gone, 'create Deployment', 'create Service']);
+  expect(told(difference(rich, around(rich), left))).toEqual([...gone, ...every.map((kind) => `create ${kind}`)]);
 });
 
 test('a kind that the cluster does not know is not missed', () => {
@@ -93,9 +101,12 @@ test('what is kept stays as it is, and is not made either', () => {
 
 test.each<[string, Partial<ObservedChild>, string[]]>([
   ['another fingerprint', { fingerprint: 'other' }, ['update']],
-  ['another owner', { ownerUid: 'somebody' }, ['leave']],
+  ['another owner', { ownerUid: 'somebody', memcached: 'default/other' }, ['leave']],
+  ['a former owner of the same name', { ownerUid: 'uid-0' }, ['delete', 'create']],
+  ['a former owner and others', { ownerUid: 'uid-0', hasCoOwners: true }, ['leave']],
+  ['a former owner, being deleted', { ownerUid: 'uid-0', isDeleting: true }, ['leave']],
   ['no owner', { ownerUid: undefined }, ['leave']],
-  ['being deleted', { isDeleting: true, fingerprint: 'other' }, []],
+  ['its end near', { isDeleting: true }, ['wait']],
 ])('a child with %s', (_, changes, verbs) => {
   const steps = difference(plain, {}, seen(withDeployment(changes)));
   expect(steps.map(({ verb }) => verb)).toEqual(verbs);

@@ -2,6 +2,7 @@
 import type { DefaultedMemcached } from '../api/index.ts';
 import { type Child, children, deploymentKind, type Surroundings } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
+import { isLeftover } from './leftovers.ts';
 import type { ObservedChild, ObservedPod } from './observed.ts';
 import { type HandOver, handOver, withFirstReplicas } from './replicas.ts';
 import { farewells, type PodMark } from './slots/farewell.ts';
@@ -18,7 +19,8 @@ export type Step =
       readonly farewells?: readonly PodMark[];
     }
   | { readonly verb: 'delete'; readonly kind: Kind; readonly observed: ObservedChild }
-  | { readonly verb: 'leave'; readonly kind: Kind; readonly name: string };
+  | { readonly verb: 'leave'; readonly kind: Kind; readonly name: string }
+  | { readonly verb: 'wait'; readonly kind: Kind; readonly observed: ObservedChild };
 
 export interface Seen {
   child(kind: Kind): ObservedChild | undefined;
@@ -42,7 +44,7 @@ export function difference(
 ): Step[] {
   const steps = children
     .filter(({ kind, needsCrd }) => (!needsCrd || seen.isServed(kind)) && !kept.includes(kind))
-    .flatMap((child) => stepFor(child, memcached, surroundings, seen, fingerprints.get(child.kind)) ?? []);
+    .flatMap((child) => stepsFor(child, memcached, surroundings, seen, fingerprints.get(child.kind)));
   return steps.toSorted((a, b) => Number(b.verb === 'delete') - Number(a.verb === 'delete'));
 }
 
@@ -51,20 +53,35 @@ interface DifferenceOptions {
   readonly fingerprints?: Fingerprints;
 }
 
-function stepFor(
-  { kind, build }: Child,
+/** What another Memcached has left under the name makes room first. */
+function stepsFor(
+  child: Child,
   memcached: DefaultedMemcached,
   surroundings: Surroundings,
   seen: Seen,
   wanted: string | undefined,
-): Step | undefined {
+): Step[] {
+  const { kind } = child;
   const observed = seen.child(kind);
+  const leftover = observed && isLeftover(observed, memcached) ? observed : undefined;
+  const step = stepFor(child, memcached, surroundings, seen, wanted, leftover ? undefined : observed);
+  return [...(leftover ? [{ verb: 'delete', kind, observed: leftover } as const] : []), ...(step ? [step] : [])];
+}
+
+function stepFor(
+  { kind, build }: Child,
+  memcached: DefaultedMemcached,
+  surroundings: Surroundings,
+  seen: Omit<Seen, 'child'>,
+  wanted: string | undefined,
+  observed: ObservedChild | undefined,
+): Step | undefined {
   const { uid = '', name = '' } = observed?.metadata ?? {};
   const isOurs = observed?.ownerUid === memcached.metadata.uid;
   if (wanted === undefined)
     return observed && isOurs && !observed.isDeleting ? { verb: 'delete', kind, observed } : undefined;
   if (observed && !isOurs) return { verb: 'leave', kind, name };
-  if (observed?.isDeleting) return undefined; // it is made anew when it is gone
+  if (observed?.isDeleting) return { verb: 'wait', kind, observed }; // it is made anew when it is gone
   if (observed?.fingerprint === wanted || (observed && seen.isKnownRewrite(uid, wanted, observed.fingerprint)))
     return undefined;
   const desired = build(memcached, surroundings);

@@ -64,3 +64,16 @@ test.each<[string, KubernetesObject, boolean]>([
   expect(after.fingerprint).toBe(observeChild(changed).fingerprint);
   expect(after.fingerprint === before.fingerprint).toBe(isSame);
 });
+
+test.each([
+  [[], undefined, undefined],
+  [[{ uid: 'uid-1' }], 'uid-1', undefined],
+  [[{ uid: 'uid-1' }, { uid: 'uid-2', controller: false }], 'uid-1', true],
+  [[{ uid: 'uid-1', kind: 'ConfigMap' }], undefined, undefined],
+  [[{ uid: 'uid-1', apiVersion: 'other/v1' }], undefined, undefined],
+])('knows its owner by %j', (references, ownerUid, hasCoOwners) => {
+  const owner = { apiVersion: 'memcached.c5c3.io/v1alpha1', kind: 'Memcached', name: 'x', controller: true };
+  const ownerReferences = references.map((reference) => ({ ...owner, ...reference }));
+  const seen = observeChild(applied({ ownerReferences }));
+  expect([seen.ownerUid, seen.hasCoOwners]).toEqual([ownerUid, hasCoOwners]);
+});

@@ -18,7 +18,11 @@ export interface ObservedChild {
   /** The Memcached that it belongs to, by its labels and its owner. */
   readonly memcached: string | undefined;
   readonly ownerUid: string | undefined;
+  /** Others are named as its owners, too. */
+  readonly hasCoOwners?: true;
   readonly isDeleting: boolean;
+  /** The finalizers that keep it from being gone. */
+  readonly heldBy?: readonly string[];
   readonly fingerprint: string;
   readonly deployment?: ObservedDeployment;
   /** Of an EndpointSlice: the pods that have the names of servers. */
@@ -50,9 +54,14 @@ export interface ObservedPod {
 
 export const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
+/** Those of garbage collection, which takes its time and goes on by itself. */
+const ITS_OWN = ['foregroundDeletion', 'orphan'];
+
 /** `previous` is what was observed of it before. */
 export function observeChild(object: KubernetesObject, previous?: ObservedChild): ObservedChild {
-  const owner = object.metadata.ownerReferences?.find(
+  const { ownerReferences = [], deletionTimestamp, finalizers = [] } = object.metadata;
+  const isDeleting = deletionTimestamp !== undefined;
+  const owner = ownerReferences.find(
     ({ controller, kind, apiVersion }) =>
       controller && kind === memcachedKind.kind && apiVersion === memcachedKind.apiVersion,
   );
@@ -64,7 +73,9 @@ export function observeChild(object: KubernetesObject, previous?: ObservedChild)
     metadata: identityOf(object),
     memcached: name && `${object.metadata.namespace}/${name}`,
     ownerUid: owner?.uid,
-    isDeleting: object.metadata.deletionTimestamp !== undefined,
+    ...(ownerReferences.length > 1 && { hasCoOwners: true }),
+    isDeleting,
+    ...(isDeleting && { heldBy: finalizers.filter((finalizer) => !ITS_OWN.includes(finalizer)) }),
     fingerprint: isSame && previous ? previous.fingerprint : observedFingerprint(object, MANAGED_BY),
     ...(deployment && { deployment }),
     ...(object.kind === 'EndpointSlice' && { slots: slotsIn(object as EndpointSlice) }),

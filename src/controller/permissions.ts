@@ -26,7 +26,8 @@ const customKinds = [memcachedKind, ...children.filter(({ needsCrd }) => needsCr
 /** In the namespaces of Memcacheds. */
 export function namespacedPermissions(): PolicyRule[] {
   return [
-    rule(memcachedKind, [...WATCHED, 'patch']), // replicas, when autoscaling was switched on or off without webhooks
+    // To see who has a name now, and to set replicas, when autoscaling was switched on or off without webhooks.
+    rule(memcachedKind, [...WATCHED, 'get', 'patch']),
     rule(memcachedKind, ['patch'], 'status'),
     rule(memcachedKind, ['update'], 'finalizers'), // to be named as the owner that blocks a deletion
     ...children.map(({ kind }) => rule(kind, APPLIED)),

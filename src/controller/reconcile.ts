@@ -81,7 +81,7 @@ async function settleReplicas(
 async function applyAll(
   key: string,
   steps: readonly Step[],
-  { metadata: { uid = '' } }: Memcached,
+  memcached: Memcached,
   { world, client }: Reconciler,
   signal: AbortSignal,
 ): Promise<Outcome[]> {
@@ -90,7 +90,7 @@ async function applyAll(
     // While an autoscaler is still there, to set the replicas would be a quarrel.
     if (step.kind === deploymentKind && outcomes.some(hasKeptAutoscaler)) continue;
     const write = async () => {
-      const outcome = await applyStep(step, uid, client, signal);
+      const outcome = await applyStep(step, memcached, client, signal);
       outcomes.push(outcome);
       return outcome.object;
     };
@@ -119,7 +119,7 @@ function observe(
     generation: memcached.metadata.generation ?? 0,
     replicas: wanted?.spec.replicas ?? deployment?.wanted ?? 0, // without a wish of ours, what others decided
     isPaused: isPaused(memcached),
-    isCarriedOut: isWhole && outcomes.filter(({ fault }) => !fault).length === steps.length,
+    isCarriedOut: isWhole && outcomes.filter(isDone).length === steps.length,
     faults: [...faults, ...breachesIn(answers ?? []), ...outcomes.flatMap(({ fault }) => fault ?? [])],
     remarks,
     ...(deployment && { deployment }),
@@ -141,6 +141,10 @@ function nextLook(
     ...(changesAt === undefined ? [] : [Math.max(0, changesAt - now.getTime())]),
   ];
   return times.length === 0 ? undefined : { requeueAfterMs: Math.min(...times) };
+}
+
+function isDone({ step, fault }: Outcome): boolean {
+  return !fault && step.verb !== 'wait';
 }
 
 function isCreation({ step, fault, isMoot }: Outcome): boolean {

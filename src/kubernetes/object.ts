@@ -17,6 +17,7 @@ export interface ObjectMeta {
   readonly generation?: number;
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
+  readonly finalizers?: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];

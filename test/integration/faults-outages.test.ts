@@ -2,11 +2,17 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { memcachedKind } from '../../src/api/index.ts';
+import { deploymentKind, MANAGED_BY } from '../../src/children/index.ts';
+import { networkPolicyKind } from '../../src/children/network-policy.ts';
+import { serviceKind } from '../../src/children/service.ts';
+import type { KubernetesObject, OwnerReference } from '../../src/kubernetes/object.ts';
 import { Churn, type Unfinished } from '../support/churn.ts';
 import { ROOT } from '../support/cluster.ts';
 import { chosenSeed, FaultProxy } from '../support/fault-proxy/index.ts';
-import { stage } from '../support/memcacheds.ts';
+import { conditions, eventsOf, find, getMemcached, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
 import { OPERATOR_NAMESPACE, OPERATOR_USER, Operator } from '../support/operator.ts';
 import { healed, killOf } from '../support/outage.ts';
 import { selfSigned } from '../support/self-signed.ts';
@@ -201,5 +207,62 @@ test('the clock is set an hour ahead, and an hour back', async ({ signal }) => {
     const last = at.operator.logs.slice(logged).at(-1);
     const off = (Date.parse(last?.time ?? '') - Date.now()) / 3_600_000;
     expect(off).toBeCloseTo(hours, 1);
+  }
+});
+
+/** A Service in the way of the Memcached of that name, with owners that are no more. */
+function inTheWay(name: string, owners: readonly Partial<OwnerReference>[]): Promise<KubernetesObject> {
+  const { apiVersion, kind } = memcachedKind;
+  const ownerReferences = owners.map((owner) => ({ apiVersion, kind, name, uid: 'gone', ...owner }));
+  const labels = { 'app.kubernetes.io/managed-by': MANAGED_BY };
+  const metadata = { name, namespace: NAMESPACE, labels, ownerReferences };
+  return at.client.create<KubernetesObject>(serviceKind, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata,
+    spec: { ports: [{ port: 80 }] },
+  } as KubernetesObject);
+}
+
+/** The last one: nobody collects anything after it. */
+test('what garbage collection has forgotten goes, and nothing else does', async ({ signal }) => {
+  await replace(signal, at.kubeconfig);
+  await killOf(at.cluster, 'kube-controller-manager');
+  const owners = async () => {
+    const found = await Promise.all(
+      [deploymentKind, serviceKind, networkPolicyKind].map((kind) => find(at, kind, 'again')),
+    );
+    return found.map((one) => one?.metadata.ownerReferences?.[0]?.uid);
+  };
+  const create = async (spec: object) =>
+    (await at.client.create(memcachedKind, memcached('again', { replicas: 0, ...spec }))).metadata.uid;
+  const belongTo =
+    (...uids: (string | undefined)[]) =>
+    (seen: unknown[]) =>
+      isDeepStrictEqual(seen, uids);
+
+  const former = await create({ networkPolicy: { enabled: true } });
+  await until(at, 'it has children', owners, belongTo(former, former, former), signal);
+  await at.client.delete(memcachedKind, 'again', NAMESPACE);
+  expect(await owners()).toEqual([former, former, former]);
+  const now = await create({});
+  const { ms } = await until(at, 'the next one has its own', owners, belongTo(now, now, undefined), signal);
+  console.log(`what was left behind is replaced after ${seconds(ms)}`);
+  const deeds = () => eventsOf(at, 'again');
+  const gone = 'Deleted: Deleted Deployment, Service, NetworkPolicy';
+  const { value } = await until(at, 'it is told', deeds, (events) => events.includes(gone), signal);
+  expect(value.filter((event) => event.startsWith('ResourceConflict'))).toEqual([]);
+
+  for (const [name, references] of [
+    ['of-another-name', [{ name: 'another', controller: true }]],
+    ['of-others-too', [{ controller: true }, { apiVersion: 'v1', kind: 'ConfigMap', name: 'kept', uid: 'other' }]],
+    ['of-nobody-in-particular', [{ controller: false }]],
+    ['of-another-kind', [{ apiVersion: 'memcached.example.com/v1alpha1', controller: true }]],
+  ] as const) {
+    const { metadata } = await inTheWay(name, references);
+    await at.client.create(memcachedKind, memcached(name, { replicas: 0 }));
+    const reason = async () => conditions(await getMemcached(at, name))['Degraded'];
+    await until(at, 'it is told', reason, (seen) => seen === 'True/ResourceConflict', signal);
+    expect((await at.client.get(serviceKind, name, NAMESPACE)).metadata).toEqual(metadata);
   }
 });

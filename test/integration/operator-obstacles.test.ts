@@ -311,6 +311,34 @@ describe('a field that cannot be changed', () => {
   });
 });
 
+test('a finalizer of somebody that holds a deleted child is told, and hides no change of the spec', async ({
+  signal,
+}) => {
+  const hold = (finalizers: readonly string[] | null) =>
+    at.client.patch(serviceKind, 'held', NAMESPACE, { type: 'merge', body: { metadata: { finalizers } } });
+  await createReady(at, memcached('held'), signal);
+  const { metadata } = await hold(['example.com/hold']);
+  await at.client.delete(serviceKind, 'held', NAMESPACE);
+  await change(at, 'held', { spec: { service: { annotations: { a: 'b' } } } });
+  const look = () => getMemcached(at, 'held');
+  const { value } = await until(at, 'it is told', look, isDegraded('ApplyFailed'), signal);
+  console.log(message(value, 'Degraded'));
+  expect(message(value, 'Degraded')).toContain('example.com/hold holds it');
+  expect(value.status?.observedGeneration).toBe(1);
+  await hold(null);
+  await until(at, 'it recovers', look, isReady, signal);
+  const service = await getService(at, 'held');
+  expect([service.metadata.uid === metadata.uid, service.metadata.annotations]).toEqual([false, { a: 'b' }]);
+});
+
+test('an error of many words is told in part', async ({ signal }) => {
+  const allowedSources = Array.from({ length: 500 }, (_, index) => ({ ipBlock: { cidr: `not-an-address-${index}` } }));
+  await at.client.create(memcachedKind, memcached('many-words', { networkPolicy: { enabled: true, allowedSources } }));
+  const look = () => getMemcached(at, 'many-words');
+  const { value } = await until(at, 'it is told', look, isDegraded('ApplyFailed'), signal);
+  expect(message(value, 'Degraded')).toMatch(/^NetworkPolicy: .*not-an-address-9.*…$/s);
+});
+
 test('an annotation on the Deployment is nothing to speak of', async ({ signal }) => {
   await createReady(at, memcached('annotated', { replicas: 3 }), signal);
   const trail = await Trail.begin(at, 'annotated', signal);

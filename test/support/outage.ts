@@ -4,7 +4,9 @@ import { startCluster, type TestCluster, type TestClusterOptions } from './clust
 import type { Stage } from './memcacheds.ts';
 import { killHard, pidsOf } from './processes.ts';
 
-export async function killOf({ instance }: TestCluster, name: 'etcd' | 'kube-apiserver'): Promise<void> {
+type Part = 'etcd' | 'kube-apiserver' | 'kube-controller-manager';
+
+export async function killOf({ instance }: TestCluster, name: Part): Promise<void> {
   const { [name]: pid } = await pidsOf(instance, [name]);
   await killHard(pid);
 }
