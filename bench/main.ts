@@ -7,7 +7,7 @@ import { HELP, type Options, readOptions } from './options.ts';
 import { say } from './progress.ts';
 import { type Results, tell } from './results.ts';
 import { type Row, tableOf } from './rows.ts';
-import type { Scenario, Scene } from './scenario.ts';
+import type { Scenario, Scene, SettledScene } from './scenario.ts';
 import { admission } from './scenarios/admission.ts';
 import { type Convergence, converge, rowsOf } from './scenarios/converge.ts';
 import { gathering } from './scenarios/gathering.ts';
@@ -17,6 +17,7 @@ import { restart } from './scenarios/restart.ts';
 import { settled } from './scenarios/settled.ts';
 import { soak } from './scenarios/soak.ts';
 import { storm } from './scenarios/storm.ts';
+import { whileServersAnswer } from './servers.ts';
 import { onFreshSite } from './site.ts';
 
 /** The size that the budgets speak of. */
@@ -59,8 +60,12 @@ async function measure(options: Options, signal: AbortSignal): Promise<Results> 
       crowds.push(crowd);
       process.stdout.write(`${tableOf(rowsOf(crowd, crowd, bareNodeMB))}\n`);
       const roles = { reference: count === reference, largest: count === sizes.at(-1) };
-      const chosen = scenarios.filter((one) => roles[one.crowd] && isWanted(one, options));
-      for (const scenario of chosen) rows.push(...(await attempt(scenario, scene)));
+      const fitting = scenarios.filter((one) => roles[one.crowd] && isWanted(one, options));
+      const chosen = fitting.filter(({ name }, index) => fitting.findIndex((one) => one.name === name) === index);
+      if (chosen.length === 0) return;
+      await whileServersAnswer(scene, async (settledScene) => {
+        for (const scenario of chosen) rows.push(...(await attempt(scenario, settledScene)));
+      });
     });
   }
   const ofReference = crowds.find(({ count }) => count === reference);
@@ -69,7 +74,7 @@ async function measure(options: Options, signal: AbortSignal): Promise<Results> 
 }
 
 /** Says at once what was found. One scenario that fails does not take the others with it. */
-async function attempt(scenario: Scenario, scene: Scene): Promise<readonly Row[]> {
+async function attempt(scenario: Scenario, scene: SettledScene): Promise<readonly Row[]> {
   try {
     const rows = await scenario.measure(scene);
     process.stdout.write(`${tableOf(rows)}\n`);

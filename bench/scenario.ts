@@ -1,10 +1,11 @@
 /** What a scenario is: something that happens to an operator and its crowd, and what is measured of it. */
+import type { FakeMemcacheds } from '../test/support/fake-memcacheds.ts';
 import type { Operator } from './operator.ts';
 import type { ScenarioName } from './options.ts';
 import type { Row } from './rows.ts';
 import type { Site } from './site.ts';
 
-/** A settled crowd, and the operator that has made it so. */
+/** An operator and the place for its crowd. */
 export interface Scene {
   readonly site: Site;
   /** A scenario that starts it anew leaves it running. */
@@ -14,10 +15,15 @@ export interface Scene {
   readonly signal: AbortSignal;
 }
 
+/** The crowd is there, and its servers answer. */
+export interface SettledScene extends Scene {
+  readonly servers: FakeMemcacheds;
+}
+
 export interface Scenario {
   readonly name: ScenarioName;
   /** In which crowd: the one that budgets speak of, or the largest. */
   readonly crowd: 'reference' | 'largest';
   readonly onlyFull?: true;
-  readonly measure: (scene: Scene) => Promise<readonly Row[]>;
+  readonly measure: (scene: SettledScene) => Promise<readonly Row[]>;
 }

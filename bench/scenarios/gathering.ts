@@ -1,8 +1,7 @@
 /** Every server answers when it is asked for its figures, and they are always the same. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FakeMemcacheds } from '../../test/support/fake-memcacheds.ts';
 import { isWrite } from '../audit.ts';
-import { say, timed } from '../progress.ts';
+import { timed } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';
 import { settled } from '../settling.ts';
@@ -14,39 +13,29 @@ const BUDGET = { percent: 5, memcacheds: 1000 } as const;
 export const gathering: Scenario = {
   name: 'gathering',
   crowd: 'largest',
-  async measure(scene) {
-    const { site, count, signal } = scene;
-    const servers = await FakeMemcacheds.start(site.cluster.instance);
-    try {
-      say('a restart, and servers that answer');
-      await scene.operator.stop();
-      scene.operator = await site.startOperator();
-      const { operator } = scene;
-      await settled(operator, site.audit, signal);
-      const asked = async () => Object.values((await servers.tally()).asked).reduce((sum, times) => sum + times, 0);
-      const [before, askedBefore] = [await operator.usage(), await asked()];
-      const waiting = () => timed(`${SECONDS} s of gathering`, sleep(SECONDS * 1000, undefined, { signal }));
-      const [, others] = await site.machine.during([operator.pid, servers.pid], waiting);
-      const [after, questions] = [await operator.usage(), (await asked()) - askedBefore];
-      const writes = (await site.audit.next()).filter(isWrite).length;
-      const cpuMs = after.cpuMs - before.cpuMs;
-      const row = rowsFor(`gathering, ${count} Memcacheds, ${SECONDS} s`);
-      return [
-        row('servers asked', questions),
-        row('writes', writes, { most: 0 }),
-        row('CPU per answer, ms', cpuMs / questions),
-        row(
-          `CPU for ${BUDGET.memcacheds} Memcacheds, % of a core`,
-          ((cpuMs / (10 * SECONDS)) * BUDGET.memcacheds) / count,
-          {
-            most: BUDGET.percent,
-            others,
-          },
-        ),
-        row('memory, MB', after.residentMB),
-      ];
-    } finally {
-      await servers.stop();
-    }
+  async measure({ site, operator, servers, count, signal }) {
+    await settled(operator, site.audit, signal);
+    const asked = async () => Object.values((await servers.tally()).asked).reduce((sum, times) => sum + times, 0);
+    const [before, askedBefore] = [await operator.usage(), await asked()];
+    const waiting = () => timed(`${SECONDS} s of gathering`, sleep(SECONDS * 1000, undefined, { signal }));
+    const [, others] = await site.machine.during([operator.pid, servers.pid], waiting);
+    const [after, questions] = [await operator.usage(), (await asked()) - askedBefore];
+    const writes = (await site.audit.next()).filter(isWrite).length;
+    const cpuMs = after.cpuMs - before.cpuMs;
+    const row = rowsFor(`gathering, ${count} Memcacheds, ${SECONDS} s`);
+    return [
+      row('servers asked', questions),
+      row('writes', writes, { most: 0 }),
+      row('CPU per answer, ms', cpuMs / questions),
+      row(
+        `CPU for ${BUDGET.memcacheds} Memcacheds, % of a core`,
+        ((cpuMs / (10 * SECONDS)) * BUDGET.memcacheds) / count,
+        {
+          most: BUDGET.percent,
+          others,
+        },
+      ),
+      row('memory, MB', after.residentMB),
+    ];
   },
 };

@@ -2,13 +2,13 @@
 import { isWrite } from '../audit.ts';
 import { say } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
-import type { Scenario, Scene } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import { settled } from '../settling.ts';
 
 export const restart = (crowd: Scenario['crowd']): Scenario => ({
   name: 'restart',
   crowd,
-  async measure(scene: Scene) {
+  async measure(scene) {
     const { site, signal, count } = scene;
     say('a restart');
     await scene.operator.stop();

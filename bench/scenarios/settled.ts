@@ -1,4 +1,4 @@
-/** Nothing happens: the operator neither asks for anything nor computes. Its simulated servers answer nobody. */
+/** Nothing happens: the operator asks the servers for their figures once a minute, and the API for nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite } from '../audit.ts';
 import { timed } from '../progress.ts';
@@ -11,11 +11,11 @@ const SECONDS = 120;
 export const settled: Scenario = {
   name: 'settled',
   crowd: 'reference',
-  async measure({ site: { audit, machine }, operator, signal }) {
+  async measure({ site: { audit, machine }, operator, servers, signal }) {
     await untilSettled(operator, audit, signal);
     const before = await operator.usage();
     const waiting = () => timed(`${SECONDS} s in which nothing happens`, sleep(SECONDS * 1000, undefined, { signal }));
-    const [, others] = await machine.during([operator.pid], waiting);
+    const [, others] = await machine.during([operator.pid, servers.pid], waiting);
     const after = await operator.usage();
     const requests = await audit.next();
     const row = rowsFor(`settled, ${SECONDS} s`);
