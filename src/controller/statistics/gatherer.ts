@@ -40,6 +40,8 @@ const MOST_AT_ONCE = 400;
 const MOST_MUTE_AT_ONCE = 50;
 /** The first questions, and those to new servers, are spread over this time. */
 const FIRST_MS = 2000;
+/** What is due in the same half second is asked together: to wake up costs more than to ask. */
+const TOGETHER_MS = 500;
 /** How often a server that was found safe is tried again. */
 const TRUST_MS = 3_600_000;
 
@@ -129,7 +131,8 @@ export class Gatherer {
 
   #schedule(key: string, subject: Subject, ms: number): void {
     subject.state = 'waiting';
-    subject.cancel = this.#clock.after(ms, () => {
+    const due = this.#clock.now() + ms;
+    subject.cancel = this.#clock.after(ms - (due % TOGETHER_MS), () => {
       subject.state = 'asking';
       void this.#gather(key, subject).finally(() => {
         if (this.#subjects.get(key) !== subject) return;
