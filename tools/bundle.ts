@@ -65,6 +65,9 @@ export async function bundle(outfile: string, options: BundleOptions = {}): Prom
     banner: { js: REQUIRE },
     define: { COMMIT: JSON.stringify(commitOf(env)) },
     plugins: [requiredBuiltins],
+    // Node keeps the text of the bundle in memory. Names stay, for those who read stack traces.
+    minifyWhitespace: true,
+    minifySyntax: true,
     sourcemap: true,
     sourcesContent: false,
     metafile: true,

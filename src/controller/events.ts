@@ -85,5 +85,5 @@ function shortened(note: string): string {
     : `${bytes
         .subarray(0, LONGEST_NOTE - 8)
         .toString('utf8')
-        .replace(/�+$/, '')}…`;
+        .replace(/\uFFFD+$/, '')}…`;
 }

@@ -93,25 +93,30 @@ function hasKeys(item: Json, keys: Json): boolean {
 }
 
 function digest(value: Json): string {
-  return digestOf(JSON.stringify(canonical(value, '')));
+  return digestOf(canonical(value, ''));
 }
 
 /** Short, and for two texts never the same. */
 export function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 22);
+  // No part of a longer text, which would stay in memory with it.
+  return hash('sha256', text, 'buffer').toString('base64url', 0, 16);
 }
 
 /** Same meaning, same text: names in order, quantities by their amount, everything empty as nothing. */
-function canonical(value: Json, name: string): Json {
-  if (value === null || value === false || value === 0 || value === '') return NOTHING;
+function canonical(value: Json, name: string): string {
+  if (value === null || value === false || value === 0 || value === '' || value === NOTHING) return NOTHING;
+  if (typeof value !== 'object') return JSON.stringify(name === QUANTITY ? amount(value) : value);
   if (Array.isArray(value)) {
     const list = value as readonly Json[];
-    return list.length === 0 ? NOTHING : list.map((item) => canonical(item, ''));
+    return list.length === 0 ? NOTHING : `[${list.map((item) => canonical(item, '')).join(',')}]`;
   }
-  if (typeof value !== 'object') return name === QUANTITY ? amount(value) : value;
-  const entries = Object.entries(value as Record<string, Json>).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  if (entries.length === 0) return NOTHING;
-  return Object.fromEntries(entries.map(([key, item]) => [key, canonical(item, isAmount(name, key) ? QUANTITY : key)]));
+  const object = value as Readonly<Record<string, Json>>;
+  const keys = Object.keys(object);
+  if (keys.length === 0) return NOTHING;
+  let text = '{';
+  for (const key of keys.sort())
+    text += `${JSON.stringify(key)}:${canonical(object[key] ?? null, isAmount(name, key) ? QUANTITY : key)},`;
+  return `${text}}`;
 }
 
 const QUANTITY = 'quantity';
@@ -122,7 +127,7 @@ function isAmount(inside: string, name: string): boolean {
   return name === 'averageValue' || name === 'tolerance' || (inside === 'target' && name === 'value');
 }
 
-function amount(value: Json): Json {
+function amount(value: string | number | boolean): string | boolean {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' ? (quantityInNano(text)?.toString() ?? text) : text;
 }
