@@ -12,6 +12,15 @@ test('a Status object gives the reason, the message and the details', () => {
   }
 });
 
+test('of a refusal with very many words, enough is kept', () => {
+  const message = `invalid: ${'🙂'.repeat(9000)}`;
+  const causes = Array.from({ length: 500 }, (_, index) => ({ field: `spec.list[${index}]`, message: 'invalid' }));
+  const error = apiErrorFrom({ kind: 'Status', message, details: { name: 'x', causes } }, 422);
+  expect([error.message.length, error.message.at(-1), error.details?.name]).toEqual([4096, '…', 'x']);
+  expect(error.message.isWellFormed()).toBe(true);
+  expect(error.details?.causes?.at(-1)).toEqual(causes[9]);
+});
+
 test.for([
   { answer: '404 page not found\n', message: '404 page not found' },
   { answer: '', message: 'the API server answered 404' },

@@ -1,6 +1,10 @@
 /** What can go wrong between us and the API, with fields to decide by. */
 import type { Status } from '../../kubernetes/object.ts';
 
+/** A refusal may quote hundreds of values. These are enough to read, and to log each time. */
+const LONGEST_MESSAGE = 4096;
+const MOST_CAUSES = 10;
+
 /** The server answered, and the answer is no. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -13,10 +17,11 @@ export class ApiError extends Error {
   readonly retryAfterSeconds?: number;
 
   constructor(status: number, answer: Partial<Status>, retryAfterSeconds = answer.details?.retryAfterSeconds) {
-    super(answer.message || `the API server answered ${status}`);
+    super(answer.message ? cut(answer.message, LONGEST_MESSAGE) : `the API server answered ${status}`);
     this.status = status;
     this.reason = answer.reason ?? '';
-    if (answer.details) this.details = answer.details;
+    const { causes, ...details } = answer.details ?? {};
+    if (answer.details) this.details = { ...details, ...(causes && { causes: causes.slice(0, MOST_CAUSES) }) };
     if (retryAfterSeconds !== undefined) this.retryAfterSeconds = retryAfterSeconds;
   }
 }
@@ -70,6 +75,10 @@ export function apiErrorFrom(answer: unknown, status?: number, retryAfterSeconds
   // Proxies, and the API server for paths that it does not know, answer in plain text.
   const text = typeof answer === 'string' ? answer.trim().slice(0, LONGEST_QUOTE) : '';
   return new ApiError(status ?? 500, text === '' ? {} : { message: text }, retryAfterSeconds);
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
 }
 
 function parsed(text: string): unknown {
