@@ -21,7 +21,7 @@ export function breakOff(
   const due = performance.now() + afterMs;
   let isBetweenEvents = true;
   const expire = () => {
-    if (!isBetweenEvents || to.destroyed || signal.aborted) return;
+    if (!isBetweenEvents || to.writableEnded || to.destroyed || signal.aborted) return;
     from.removeAllListeners('data').resume();
     to.end(`${JSON.stringify({ type: 'ERROR', object: statusOf(410) })}\n`);
   };

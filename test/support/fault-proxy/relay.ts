@@ -45,7 +45,8 @@ export class Relay {
   readonly #upstream: Upstream;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Map<ServerHttp2Session, ClientHttp2Session>();
-  readonly #watches = new Set<ServerHttp2Stream>();
+  /** Each with where its events come from. */
+  readonly #watches = new Map<ServerHttp2Stream, ClientHttp2Stream>();
   readonly #sockets = new Set<Socket>();
 
   private constructor(upstream: Upstream, { certificate: cert, key }: Pair) {
@@ -81,10 +82,13 @@ export class Relay {
     for (const session of this.#sessions.keys()) session.close();
   }
 
-  /** Ends all watches as the API server does when their time is over. */
+  /** Ends all watches as the API server does when their time is over. An event that came after the end would keep it from being sent. */
   endWatches(): void {
     this.harm += this.#watches.size;
-    for (const watch of this.#watches) watch.end();
+    for (const [near, far] of this.#watches) {
+      far.unpipe(near).removeAllListeners('data').resume();
+      near.end();
+    }
   }
 
   close(): void {
@@ -130,7 +134,7 @@ export class Relay {
     far.once('response', ({ ':status': status = 500, ...headers }) => {
       if (near.destroyed) return;
       near.respond({ ':status': status, ...headers });
-      if (call.isWatch) this.#watches.add(near);
+      if (call.isWatch) this.#watches.set(near, far);
       if (breakage && status === 200) breakOff(far, near, breakage, this.untilHealed);
       else far.pipe(near);
     });
