@@ -132,7 +132,7 @@ export class Gatherer {
   #schedule(key: string, subject: Subject, ms: number): void {
     subject.state = 'waiting';
     const due = this.#clock.now() + ms;
-    subject.cancel = this.#clock.after(ms - (due % TOGETHER_MS), () => {
+    subject.cancel = this.#clock.after(Math.max(0, ms - (due % TOGETHER_MS)), () => {
       subject.state = 'asking';
       void this.#gather(key, subject).finally(() => {
         if (this.#subjects.get(key) !== subject) return;
