@@ -68,6 +68,12 @@ test('a long note is cut between characters', async () => {
   const { sent, recordEvent } = scene();
   recordEvent(memcached, { ...created, note: `${'x'.repeat(1015)}${'é'.repeat(100)}` });
   await turn();
-  const { note } = sent[0]?.event as KubernetesObject & Happening;
-  expect(note).toBe(`${'x'.repeat(1015)}…`);
+  expect(sent[0]?.event).toMatchObject({ note: `${'x'.repeat(1015)}…` });
+});
+
+test('of a name that is too long for one more, a part will do', async () => {
+  const { sent, recordEvent } = scene();
+  recordEvent({ ...memcached, metadata: { name: `${'x'.repeat(235)}-${'y'.repeat(17)}` } }, created);
+  await turn();
+  expect(sent[0]?.event.metadata.name).toMatch(/^x{235}\.[0-9a-f]{16}$/);
 });

@@ -10,6 +10,8 @@ import { microTime } from '../runtime/micro-time.ts';
 export const eventKind: Kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events', namespaced: true };
 
 const LONGEST_NOTE = 1024;
+/** Of the name that an event has in part; the rest is a dot and 16 digits. */
+const LONGEST_NAME = 253 - 17;
 /** While more than these wait, the next are lost: of a storm they tell enough. */
 const MOST_WAITING = 1000;
 
@@ -64,10 +66,11 @@ function eventFor(memcached: Memcached, happening: Happening, instance: string, 
   const { name, namespace, uid } = memcached.metadata;
   const { apiVersion, kind } = memcached;
   const { note, ...rest } = happening;
+  const stem = name.slice(0, LONGEST_NAME).replace(/[-.]+$/, '');
   return {
     apiVersion: eventKind.apiVersion,
     kind: eventKind.kind,
-    metadata: { name: `${name}.${randomBytes(8).toString('hex')}`, ...(namespace && { namespace }) },
+    metadata: { name: `${stem}.${randomBytes(8).toString('hex')}`, ...(namespace && { namespace }) },
     ...rest,
     note: shortened(note),
     regarding: { apiVersion, kind, name, namespace, uid },
