@@ -114,7 +114,7 @@ function canonical(value: Json, name: string): string {
   const keys = Object.keys(object);
   if (keys.length === 0) return NOTHING;
   let text = '{';
-  for (const key of keys.sort())
+  for (const key of keys.toSorted())
     text += `${JSON.stringify(key)}:${canonical(object[key] ?? null, isAmount(name, key) ? QUANTITY : key)},`;
   return `${text}}`;
 }
