@@ -8,6 +8,7 @@ import type { DefaultOptions } from './api/index.ts';
 import { type Config, ConfigError, HELP, readConfig } from './config.ts';
 import { eventRecorder } from './controller/events.ts';
 import { certificateMetrics, operatorMetrics, serverMetrics, webhookMetrics } from './controller/metrics.ts';
+import { moderated } from './controller/moderation.ts';
 import { Pace } from './controller/pace.ts';
 import { LEASE } from './controller/permissions.ts';
 import { type Reconciler, reconcile } from './controller/reconcile.ts';
@@ -142,7 +143,7 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
   serverMetrics(registry, statistics);
   const by = {
     client,
-    recordEvent,
+    recordEvent: moderated(recordEvent),
     statistics,
     wishes: new Wishes(defaultsOf(config)),
     pace: new Pace(DETAILS_MS),
