@@ -12,6 +12,9 @@ const SECRETS = ['get', 'secrets', '--all-namespaces'];
 const KINDS =
   'memcacheds,deployments,replicasets,pods,services,endpointslices,poddisruptionbudgets,horizontalpodautoscalers,networkpolicies,nodes,namespaces,leases,mutatingwebhookconfigurations,validatingwebhookconfigurations,crd';
 
+/** Whose logs are kept: hundreds that are only simulated have none. */
+const MOST_PODS = 20;
+
 type Source = Pick<TestCluster, 'kubectl'> & Partial<Pick<TestCluster, 'instance'>>;
 
 // Of every file of the project that has this one as its setup.
@@ -63,9 +66,11 @@ async function collectFrom(source: Source, folder: string): Promise<void> {
   await keep('objects.yaml', ['get', KINDS, '--all-namespaces', '-o', 'yaml']);
   await keep('secrets.txt', SECRETS);
   await keep('events.txt', ['get', 'events', '--all-namespaces', '--sort-by=.metadata.creationTimestamp']);
-  const columns = 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name';
+  const columns = 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PHASE:.status.phase';
   const pods = await keep('pods.txt', ['get', 'pods', '--all-namespaces', '--no-headers', '-o', columns]);
-  for (const line of pods.trim().split('\n')) {
+  const isRunning = (line: string) => Number(line.endsWith('Running'));
+  const lines = pods.trim().split('\n');
+  for (const line of lines.toSorted((a, b) => isRunning(a) - isRunning(b)).slice(0, MOST_PODS)) {
     const [namespace, name] = line.split(/\s+/);
     if (!namespace || !name || line.startsWith('kubectl:')) continue;
     const logs = ['logs', '--namespace', namespace, name, '--all-containers', '--prefix', '--timestamps'];
