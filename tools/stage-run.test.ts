@@ -88,10 +88,10 @@ function wavering(first: readonly string[], second: readonly string[], code: num
   const file = path.join(directory, `wavering-${Math.random()}`);
   const write = (marks: readonly string[], exit: number) => `${reporting(...marks)} process.exit(${exit});`;
   const body = `const fs = require('fs'); const again = fs.existsSync(${JSON.stringify(file)}); fs.writeFileSync(${JSON.stringify(file)}, '');
-    if (again && process.argv.slice(1).join() !== 'x.test.ts') process.exit(7);
+    if (again && process.argv.slice(1).join() !== '--alone,x.test.ts') process.exit(7);
     if (again) { ${write(second, code)} } else { ${write(first, 1)} }`;
   const command = [process.execPath, '-e', body, '--'] as const;
-  return { name: 'real', about: 'real', command, countsTests: true, secondTry: true, stopSignal: 'SIGUSR2' };
+  return { name: 'real', about: 'real', command, countsTests: true, secondTry: '--alone', stopSignal: 'SIGUSR2' };
 }
 
 const FIRST = ['passed w.test.ts', 'passed x.test.ts', 'failed x.test.ts > is well: no', 'end'];

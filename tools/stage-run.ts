@@ -51,10 +51,11 @@ async function runStage(stage: Stage, tallyFile: string, options: StageRunOption
 const MOST_FILES = 3;
 
 async function secondTry(stage: Stage, marks: string, tallyFile: string, options: StageRunOptions) {
-  const files = stage.secondTry ? failedFiles(marks) : [];
-  if (files.length === 0 || files.length > MOST_FILES || options.stop.aborted) return undefined;
+  const { secondTry: alone } = stage;
+  const files = failedFiles(marks);
+  if (!alone || files.length === 0 || files.length > MOST_FILES || options.stop.aborted) return undefined;
   options.print(`\n── ${stage.name}, once more: ${files.join(', ')}`);
-  const exitCode = await exitCodeOf({ ...stage, command: [...stage.command, ...files] }, tallyFile, options);
+  const exitCode = await exitCodeOf({ ...stage, command: [...stage.command, alone, ...files] }, tallyFile, options);
   return { marks: replaced(marks, marksIn(tallyFile), files), exitCode };
 }
 

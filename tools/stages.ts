@@ -7,11 +7,13 @@ export interface Stage {
   readonly command: readonly [program: string, ...args: string[]];
   /** Whether it reports the tests that it ran; otherwise the stage counts as one. */
   readonly countsTests: boolean;
-  /** Whether files that fail are run once more, and both results told: real servers on a busy machine have bad moments. */
-  readonly secondTry?: boolean;
+  /** Where files that fail are run once more, and both results told, the argument by which they are alone: real servers on a busy machine have bad moments. */
+  readonly secondTry?: string;
   /** The signal that asks it to end. */
   readonly stopSignal: NodeJS.Signals;
 }
+
+const ALONE = '--maxWorkers=1';
 
 export const stages: readonly Stage[] = [
   check('format', 'formatting and the order of imports', 'biome', 'check'),
@@ -20,8 +22,8 @@ export const stages: readonly Stage[] = [
   check('imports', 'which room may import which', 'node', 'tools/import-rules.ts'),
   tests('unit', 'the tests beside the source'),
   check('build', 'the parts of the clusters that the tests start', 'node', 'devcluster/main.ts', 'build'),
-  { ...tests('integration', 'the tests against a real API server'), secondTry: true },
-  { ...tests('e2e', 'the tests against real nodes'), secondTry: true },
+  { ...tests('integration', 'the tests against a real API server'), secondTry: ALONE },
+  { ...tests('e2e', 'the tests against real nodes'), secondTry: ALONE },
 ];
 
 function check(name: string, about: string, ...command: Stage['command']): Stage {
