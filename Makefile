@@ -38,9 +38,9 @@ check: $(INSTALLED) ## Format, lint, types, import rules and unit tests: under a
 test-unit: $(INSTALLED) ## Unit tests only
 	@node tools/test-run.ts unit
 test-integration: $(INSTALLED) ## Tests against a real API server
-	@node tools/test-run.ts build integration
+	@node tools/test-run.ts build tools integration
 test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached. FULL=1: more of each fault; E2E_KUBECONFIG=…: another cluster
-	@node tools/test-run.ts build e2e
+	@node tools/test-run.ts build tools e2e
 
 .PHONY: test-soak
 test-soak: $(INSTALLED) ## Changes and faults for MINUTES=10, and whether anything has piled up at the end; not part of make test

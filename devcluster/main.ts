@@ -19,7 +19,7 @@ Commands:
   down             stop it and remove every trace of it
   load <archive>   give its nodes an image, from an OCI archive
   build            only build what is missing, for clusters of every form
-  program <name>   build one program if it is missing, and print where it is
+  program <name>…  build programs if they are missing, and print where they are
                    (${programNames.join(', ')})
 
 Options:
@@ -72,8 +72,9 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
     await ensurePackages(signal, (line) => process.stdout.write(`${line}\n`));
     await ensureBuilt([...new Set(NODE_FORMS.flatMap(partsOf))], { signal, output: process.stdout });
   } else if (command === 'program') {
-    await ensureBuilt([programPart(programOf(argument))], { signal, output: process.stderr });
-    process.stdout.write(`${programPath(programOf(argument))}\n`);
+    const names = [argument, ...positionals.slice(2)].map(programOf);
+    await ensureBuilt(names.map(programPart), { signal, output: process.stderr });
+    for (const name of names) process.stdout.write(`${programPath(name)}\n`);
   } else {
     throw new Problem(`There is no command "${command}".`, 'See --help.');
   }

@@ -15,6 +15,9 @@ export interface Stage {
 
 const ALONE = '--maxWorkers=1';
 
+/** Built before the tests, which would have to share the machine with their compilers otherwise. */
+const TOOLS = ['chainsaw', 'helm', 'kustomize', 'operator-verify', 'opm', 'prom2json', 'promtool'];
+
 export const stages: readonly Stage[] = [
   check('format', 'formatting and the order of imports', 'biome', 'check'),
   check('lint', 'mistakes, floating promises among them', 'oxlint'),
@@ -22,6 +25,7 @@ export const stages: readonly Stage[] = [
   check('imports', 'which room may import which', 'node', 'tools/import-rules.ts'),
   tests('unit', 'the tests beside the source'),
   check('build', 'the parts of the clusters that the tests start', 'node', 'devcluster/main.ts', 'build'),
+  check('tools', 'the programs that the tests run', 'node', 'devcluster/main.ts', 'program', ...TOOLS),
   { ...tests('integration', 'the tests against a real API server'), secondTry: ALONE },
   { ...tests('e2e', 'the tests against real nodes'), secondTry: ALONE },
 ];
