@@ -42,6 +42,14 @@ test-integration: $(INSTALLED) ## Tests against a real API server
 test-e2e: $(INSTALLED) ## Tests against real nodes with real memcached. FULL=1: more of each fault; E2E_KUBECONFIG=…: another cluster
 	@node tools/test-run.ts build tools e2e
 
+# Those that need no real nodes; the tests of the launcher itself are about another thing.
+COMPAT_TESTS = $(filter-out test/integration/devcluster%,$(shell grep -lE "form: '(none|fake)'" test/integration/*.test.ts))
+
+.PHONY: test-compat
+test-compat: $(INSTALLED) ## Tests against the oldest Kubernetes that is supported; builds it first, not part of make test
+	@KUBERNETES=oldest node devcluster/main.ts build none fake
+	@KUBERNETES=oldest node tools/test-run.ts integration -- $(COMPAT_TESTS)
+
 .PHONY: test-soak
 test-soak: $(INSTALLED) ## Changes and faults for MINUTES=10, and whether anything has piled up at the end; not part of make test
 	@SOAK_MINUTES='$(or $(MINUTES),10)' vitest run --project soak
@@ -57,7 +65,7 @@ format: $(INSTALLED) ## Format the code and sort its imports
 ##@ The embedded cluster (kubeconfig: .devcluster/kubeconfig)
 
 .PHONY: cluster
-cluster: $(INSTALLED) ## Start or heal it. NODE=real|none|fake NAME=… FAKE_NODES=10 AUDIT=1 SCALE=1
+cluster: $(INSTALLED) ## Start or heal it. NODE=real|none|fake NAME=… FAKE_NODES=10 AUDIT=1 SCALE=1 KUBERNETES=newest|oldest
 	@node devcluster/main.ts up $(CLUSTER_FLAGS)
 
 .PHONY: cluster-down

@@ -18,7 +18,7 @@ Commands:
   up               start the cluster, or heal it; builds what is missing
   down             stop it and remove every trace of it
   load <archive>   give its nodes an image, from an OCI archive
-  build            only build what is missing, for clusters of every form
+  build [<form>…]  only build what is missing, for clusters of these forms, or of every one
   program <name>…  build programs if they are missing, and print where they are
                    (${programNames.join(', ')})
 
@@ -33,11 +33,13 @@ Options:
 
 Environment:
   DEVCLUSTER_CACHE where built parts are kept (default: ~/.cache/memcached-operator)
+  KUBERNETES       newest (default) or oldest: which Kubernetes the cluster is
 `;
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseOrExplain(args);
-  const [command, argument] = positionals;
+  const [command, ...rest] = positionals;
+  const [argument] = rest;
   if (values.help || command === undefined) {
     process.stdout.write(HELP);
     return;
@@ -70,7 +72,8 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
   } else if (command === 'build') {
     requireRoot();
     await ensurePackages(signal, (line) => process.stdout.write(`${line}\n`));
-    await ensureBuilt([...new Set(NODE_FORMS.flatMap(partsOf))], { signal, output: process.stdout });
+    const forms = rest.length > 0 ? rest.map(formOf) : NODE_FORMS;
+    await ensureBuilt([...new Set(forms.flatMap(partsOf))], { signal, output: process.stdout });
   } else if (command === 'program') {
     const names = [argument, ...positionals.slice(2)].map(programOf);
     await ensureBuilt(names.map(programPart), { signal, output: process.stderr });

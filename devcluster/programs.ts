@@ -4,6 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type CommandOptions, run } from './command.ts';
 import { fetchModules } from './go-modules.ts';
+import { chosenRelease, releases } from './kubernetes.ts';
 import { type BuildContext, type Part, partDirectory } from './parts.ts';
 
 const MODULES = path.join(import.meta.dirname, 'modules');
@@ -26,14 +27,18 @@ interface Program {
 
 const KWOK_STAGES = ['node/fast', 'node/heartbeat-with-lease', 'pod/fast'];
 
-const KUBERNETES = 'v1.36.3';
-const kubernetes = (name: string, seconds: number): Program => ({
-  module: 'kubernetes',
-  package: `k8s.io/kubernetes/cmd/${name}`,
-  version: KUBERNETES,
-  seconds,
-  linkerFlags: `-X k8s.io/component-base/version.gitVersion=${KUBERNETES} -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36`,
-});
+/** Of the release that is asked for, when it is asked for. */
+const kubernetes =
+  (name: string, seconds: number, releaseOf = chosenRelease) =>
+  (): Program => {
+    const { version, module } = releaseOf();
+    const [major, minor] = version.slice(1).split('.');
+    const flags = { gitVersion: version, gitMajor: major, gitMinor: minor };
+    const linkerFlags = Object.entries(flags).map(
+      ([flag, value]) => `-X k8s.io/component-base/version.${flag}=${value}`,
+    );
+    return { module, package: `k8s.io/kubernetes/cmd/${name}`, version, seconds, linkerFlags: linkerFlags.join(' ') };
+  };
 
 const containerd = (name: string, seconds: number): Program => ({
   module: 'containerd',
@@ -60,7 +65,7 @@ const PROGRAMS = {
   'kube-scheduler': kubernetes('kube-scheduler', 15),
   kubelet: kubernetes('kubelet', 60),
   'kube-proxy': kubernetes('kube-proxy', 20),
-  kubectl: kubernetes('kubectl', 30),
+  kubectl: kubernetes('kubectl', 30, () => releases.newest), // it speaks to older ones, too
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: 'v3.6.12', seconds: 60 },
   containerd: containerd('containerd', 110),
   'containerd-shim-runc-v2': containerd('containerd-shim-runc-v2', 15),
@@ -131,7 +136,7 @@ const PROGRAMS = {
   // It makes the certificate of the webhooks where it is asked to; the last release whose programs are part of its module.
   'cert-manager-controller': certManager('controller', 130, certManagerDefinitions),
   'cert-manager-cainjector': certManager('cainjector', 60),
-} satisfies Record<string, Program>;
+} satisfies Record<string, Program | (() => Program)>;
 
 export type ProgramName = keyof typeof PROGRAMS;
 export const programNames = Object.keys(PROGRAMS) as ProgramName[];
@@ -142,7 +147,8 @@ const parts = new Map<ProgramName, Part>();
 export function programPart(name: ProgramName): Part {
   const known = parts.get(name);
   if (known) return known;
-  const program: Program = PROGRAMS[name];
+  const entry: Program | (() => Program) = PROGRAMS[name];
+  const program = typeof entry === 'function' ? entry() : entry;
   const module = path.join(MODULES, program.module);
   const part: Part = {
     name,

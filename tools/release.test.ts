@@ -15,6 +15,7 @@ interface Workflow {
 
 interface Job {
   readonly 'timeout-minutes'?: number;
+  readonly strategy?: { readonly matrix: { readonly target: readonly string[] } };
   readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
 }
 
@@ -32,8 +33,9 @@ test.for(workflows)('$name gets few rights, ends some time, and calls what exist
   const targets = new Set(
     [...read('Makefile').matchAll(/^([a-z-]+(?: [a-z-]+)*):/gm)].flatMap(([, all = '']) => all.split(' ')),
   );
-  for (const { steps, 'timeout-minutes': minutes } of Object.values(workflow.jobs)) {
+  for (const { steps, strategy, 'timeout-minutes': minutes } of Object.values(workflow.jobs)) {
     expect(minutes).toBeGreaterThan(0);
+    for (const target of strategy?.matrix.target ?? []) expect(targets).toContain(target);
     for (const { uses = 'none/none@v1', run = '' } of steps) {
       expect(uses).toMatch(/^[\w-]+\/[\w-]+@(v\d+|[0-9a-f]{40})$/);
       for (const [, target] of run.matchAll(/\bmake ([a-z-]+)/g)) expect(targets).toContain(target);

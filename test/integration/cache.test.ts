@@ -12,7 +12,8 @@ import type { LogFields } from '../../src/runtime/log.ts';
 import { eventually, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { killHard, pidsOf } from '../support/processes.ts';
 
-const CLUSTER = { name: 'test-cache', form: 'none' } as const;
+// Servers before 1.32 stream lists only where they are told to.
+const CLUSTER = { name: 'test-cache', form: 'none', apiserverArgs: ['--feature-gates=WatchList=true'] } as const;
 const OURS = { 'app.kubernetes.io/managed-by': 'cache-test' };
 const labelSelector = 'app.kubernetes.io/managed-by=cache-test';
 

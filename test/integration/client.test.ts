@@ -17,7 +17,8 @@ import { begunWatch, configMap, configMaps, failure } from '../support/client-ca
 import { eventually, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { killHard, pidsOf } from '../support/processes.ts';
 
-const CLUSTER = { name: 'test-client', form: 'none' } as const;
+// Servers before 1.32 stream lists only where they are told to.
+const CLUSTER = { name: 'test-client', form: 'none', apiserverArgs: ['--feature-gates=WatchList=true'] } as const;
 const deployments = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments', namespaced: true };
 const namespaces = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
 const reviews = {

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
+import { chosenRelease, releases } from '../../devcluster/kubernetes.ts';
 import { specSchema } from '../../src/api/schema/spec.ts';
 import { describeErrors } from '../../src/api/validation/field-error.ts';
 import { structureErrors } from '../../src/api/validation/structure.ts';
@@ -15,6 +16,8 @@ import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '.
 
 const CLUSTER = { name: 'test-crd', form: 'none' } as const;
 const CRD = 'memcacheds.memcached.c5c3.io';
+/** Its own words, and its own schemas, are compared with those of the newest. */
+const IS_OLDEST = chosenRelease() === releases.oldest;
 
 const { signal } = new AbortController();
 let cluster: TestCluster;
@@ -155,7 +158,7 @@ describe('refuses, in the words that the operator uses too', () => {
     { highAvailability: { podDisruptionBudget: { maxUnavailable: true } } },
     { monitoring: { serviceMonitor: { interval: 'often' } } },
     { podLabels: { team: 'not a label' } },
-    { podLabels: { team: 'a'.repeat(64) } },
+    ...(IS_OLDEST ? [] : [{ podLabels: { team: 'a'.repeat(64) } }]), // which says the same in other words
     { imagePullSecrets: [{}] },
   ])('%j', async (spec) => {
     const errors = structureErrors(specSchema, spec, 'spec');
@@ -237,7 +240,7 @@ describe('generated files', () => {
     expect(await read()).toEqual(before);
   });
 
-  test('the schemas of Kubernetes are those of this very Kubernetes', async () => {
+  test.skipIf(IS_OLDEST)('the schemas of Kubernetes are those of this very Kubernetes', async () => {
     const directory = await mkdtemp(path.join(tmpdir(), 'kubernetes-schemas-'));
     const file = path.join(directory, 'schemas.yaml');
     const kubectl = path.join(cluster.instance.directory, 'kubectl');
