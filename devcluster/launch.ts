@@ -54,9 +54,13 @@ export class Launch {
   async #requireAlive(what: string): Promise<void> {
     for (const { name } of this.#processes) {
       if (await isRunning(this.instance, name)) continue;
+      const words = await lastWords(this.instance, name);
+      const remedy = /inotify|too many open files/.test(words)
+        ? 'Several clusters watch more files than Linux lets one user: stop some, or raise the limit with `sysctl fs.inotify.max_user_instances=1024`.'
+        : 'Try again; `make cluster-down` and `make cluster` start from nothing.';
       throw new Problem(
-        `${name} ended while we waited for: ${what}. Its last words:\n${await lastWords(this.instance, name)}`,
-        `The whole log is ${logFile(this.instance, name)}. Try again; \`make cluster-down\` and \`make cluster\` start from nothing.`,
+        `${name} ended while we waited for: ${what}. Its last words:\n${words}`,
+        `The whole log is ${logFile(this.instance, name)}. ${remedy}`,
       );
     }
   }
