@@ -1,12 +1,12 @@
 /** The demo: a real cluster, the operator, a Memcached that it makes true, and what the server answers. */
 import { createHash } from 'node:crypto';
-import { stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import { CommandFailed } from '../devcluster/command.ts';
 import { runCommandLine } from '../devcluster/command-line.ts';
 import { down } from '../devcluster/down.ts';
-import { findInstance } from '../devcluster/instance.ts';
+import { findInstance, instanceDirectory, kubeconfigOf } from '../devcluster/instance.ts';
 import { callKubectl, givenCluster, type Kubectl, kubectlOf } from '../devcluster/kubectl.ts';
 import { withPortForward } from '../devcluster/port-forward.ts';
 import { Problem } from '../devcluster/problem.ts';
@@ -20,6 +20,9 @@ const HELP = `Usage: node demo/main.ts up | down
 `;
 
 const ROOT = path.dirname(import.meta.dirname);
+const CLUSTER = 'default';
+forgetOwnKubeconfig();
+
 const CRD = path.join(ROOT, 'config/crd/memcacheds.yaml');
 const NAMESPACE = path.join(import.meta.dirname, 'namespace.yaml');
 const EXAMPLE = path.join(ROOT, 'examples/basic-cache.yaml');
@@ -27,8 +30,13 @@ const EXAMPLE = path.join(ROOT, 'examples/basic-cache.yaml');
 const OPERATOR = { root: ROOT, directory: path.join(ROOT, `.demo${suffixOf(process.env['KUBECONFIG'])}`) };
 /** Tells that the CRD came with the demo; otherwise others may have Memcacheds, which would go with it. */
 const OWN_CRD = path.join(OPERATOR.directory, 'crd');
-const CLUSTER = 'default';
 const IN_DEMO = ['--namespace', 'memcached-demo'];
+
+/** Whoever looks around in the embedded cluster has KUBECONFIG set to it. It is the demo's own all the same, and goes with it. */
+function forgetOwnKubeconfig(): void {
+  const own = kubeconfigOf({ directory: instanceDirectory(ROOT, CLUSTER) });
+  if (path.resolve(process.env['KUBECONFIG'] ?? '') === own) delete process.env['KUBECONFIG'];
+}
 
 function suffixOf(kubeconfig = ''): string {
   return kubeconfig === '' ? '' : `-${createHash('sha256').update(kubeconfig).digest('hex').slice(0, 8)}`;
@@ -40,21 +48,23 @@ async function show(signal: AbortSignal): Promise<void> {
   const cluster = given ?? (await embeddedCluster(signal));
   const kubectl = (...args: string[]) => callKubectl(cluster, args, { signal });
   say('\n== The operator, running on this machine');
-  const isCrdOurs = (await ownsCrd()) || (await kubectl('get', '-f', CRD, '--ignore-not-found')) === '';
+  await mkdir(OPERATOR.directory, { recursive: true });
+  if ((await kubectl('get', '-f', CRD, '--ignore-not-found')) === '') await writeFile(OWN_CRD, '');
   say(await kubectl('apply', '--server-side', '-f', CRD));
   await startOperator(OPERATOR, cluster.kubeconfig, signal);
-  if (isCrdOurs) await writeFile(OWN_CRD, '');
   say(`in control; its log: ${path.relative(process.cwd(), logOf(OPERATOR))}`);
   say(`\n== A Memcached: ${path.relative(process.cwd(), EXAMPLE)}`);
   await kubectl('apply', '-f', NAMESPACE);
   say(await kubectl(...IN_DEMO, 'apply', '-f', EXAMPLE));
   await untilReady(kubectl);
-  say(await kubectl(...IN_DEMO, 'get', 'memcacheds,deployments,services,endpointslices,pods', '-o', 'wide'));
+  say(await kubectl(...IN_DEMO, 'get', 'memcacheds,deployments,services,endpointslices'));
+  say(`\n${await kubectl(...IN_DEMO, 'get', 'pods', '-o', 'wide')}`);
   const { name, pod } = await firstServer(kubectl);
   say(`\n== What ${name} answers, which is ${pod} now`);
   for (const line of await converse(cluster, pod, signal)) say(line);
   say(`\nLook around:  ${cluster.command.join(' ')} ${IN_DEMO.join(' ')} get mc -o yaml`);
   say('Remove it:    make demo-down');
+  say('Go on:        docs/quick-start.md');
 }
 
 async function embeddedCluster(signal: AbortSignal): Promise<Kubectl> {
@@ -77,6 +87,17 @@ async function untilReady(kubectl: (...args: string[]) => Promise<string>): Prom
       { cause: error },
     );
   }
+  // What the server tells of itself comes a moment later; without it there is still something to show.
+  const isTold = kubectl(
+    ...IN_DEMO,
+    'wait',
+    '--for=jsonpath={.status.memcachedVersion}',
+    'mc/basic-cache',
+    '--timeout=10s',
+  );
+  await isTold.catch((error: unknown) => {
+    if (!(error instanceof CommandFailed)) throw error;
+  });
 }
 
 /** The first name that clients connect to, and the pod that has it. */
@@ -124,6 +145,12 @@ function ownsCrd(): Promise<boolean> {
   );
 }
 
+/** Those that somebody has made beside the demo. */
+async function hasMemcacheds(kubectl: (...args: string[]) => Promise<string>): Promise<boolean> {
+  if ((await kubectl('get', '-f', CRD, '--ignore-not-found')) === '') return false;
+  return (await kubectl('get', 'memcacheds.memcached.c5c3.io', '--all-namespaces', '-o', 'name')) !== '';
+}
+
 async function remove(signal: AbortSignal): Promise<void> {
   const isCrdOurs = await ownsCrd();
   await stopOperator(OPERATOR);
@@ -135,9 +162,14 @@ async function remove(signal: AbortSignal): Promise<void> {
   }
   const cluster = instance ? kubectlOf(instance) : await givenCluster(signal);
   if (!cluster) return;
-  const manifests = isCrdOurs ? ['-f', NAMESPACE, '-f', CRD] : ['-f', NAMESPACE];
-  const removed = await callKubectl(cluster, ['delete', '--ignore-not-found', ...manifests], { signal });
-  if (removed) say(removed);
+  const kubectl = (...args: string[]) => callKubectl(cluster, args, { signal });
+  const drop = async (file: string) => {
+    const removed = await kubectl('delete', '--ignore-not-found', '-f', file);
+    if (removed) say(removed);
+  };
+  await drop(NAMESPACE);
+  if (isCrdOurs && (await hasMemcacheds(kubectl))) say('the definition stays, because there are other Memcacheds');
+  else if (isCrdOurs) await drop(CRD);
   if (instance) say('the cluster stays, because it was there before the demo: make cluster-down removes it');
 }
 

@@ -18,7 +18,7 @@ export interface Operator {
 
 /** Starts it, unless it runs, and waits until it is in control. */
 export async function startOperator(operator: Operator, kubeconfig: string, signal: AbortSignal): Promise<void> {
-  await stopOperator(operator); // one from an earlier demo may belong to another cluster
+  await endProcess(operator); // one from an earlier demo may belong to another cluster
   await mkdir(operator.directory, { recursive: true });
   const env = { ...process.env, KUBECONFIG: kubeconfig }; // it may be a list of files
   const log = await open(logOf(operator), 'w');
@@ -50,13 +50,17 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Stops it, if it runs. */
+/** Stops it, if it runs, and forgets it. */
 export async function stopOperator(operator: Operator): Promise<void> {
+  await endProcess(operator);
+  await rm(operator.directory, { recursive: true, force: true });
+}
+
+async function endProcess(operator: Operator): Promise<void> {
   for (let pid = await runningPid(operator); pid !== undefined; pid = await runningPid(operator)) {
     process.kill(pid, 'SIGTERM');
     await sleep(200);
   }
-  await rm(operator.directory, { recursive: true, force: true });
 }
 
 /** The process, if it is still ours: the kernel may have given its number to another one. */
