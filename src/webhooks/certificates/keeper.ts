@@ -85,7 +85,7 @@ export class CertificateKeeper {
     const kept = keyringFrom(data, { identity, now });
     if (kept) {
       this.#serve(kept);
-      await this.#store.tie(signal);
+      await this.#tie(signal);
       const changed = await this.#store.spread(kept, signal);
       if (changed.length > 0) log.info('webhook configurations trust the certificate', { changed });
     }
@@ -97,6 +97,14 @@ export class CertificateKeeper {
     const isOurs = await this.#store.keep(keyring, signal);
     if (isOurs) log.info('webhook certificate kept', { act: step.act, until: untilOf(keyring) });
     return AFTER_WRITING_MS;
+  }
+
+  /** Nothing else has to wait for that: to be trusted matters more. */
+  async #tie(signal: AbortSignal): Promise<void> {
+    await this.#store.tie(signal).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      this.#options.log.error('webhook certificate would stay without webhooks', { error });
+    });
   }
 
   #keyringOf(step: Exclude<Step, { act: 'wait' }>, now: number): Keyring {
