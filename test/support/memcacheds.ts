@@ -241,8 +241,8 @@ export class Trail {
   }
 
   async #catchUp(signal: AbortSignal): Promise<void> {
-    const { resourceVersion } = (await getMemcached(this.#at, this.#name)).metadata;
-    const hasSeen = () => Promise.resolve(this.#versions.has(resourceVersion));
+    // Looked at each time: a watch that begins late never tells of a version that was replaced before.
+    const hasSeen = async () => this.#versions.has((await getMemcached(this.#at, this.#name)).metadata.resourceVersion);
     await until(this.#at, 'the watch has told it', hasSeen, Boolean, signal);
   }
 
