@@ -8,7 +8,7 @@ const unit = { maxWorkers: 2, testTimeout: 60_000 };
 /** Tests that start real servers: one file after another. */
 const real = {
   maxWorkers: 1,
-  testTimeout: 300_000,
+  testTimeout: 600_000,
   hookTimeout: 600_000,
   setupFiles: ['test/support/evidence.ts'],
 };

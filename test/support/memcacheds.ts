@@ -137,7 +137,7 @@ export async function until<T>(
   look: () => Promise<T>,
   isRight: (seen: T) => boolean,
   signal: AbortSignal,
-  patienceMs = 120_000,
+  patienceMs = 240_000,
 ): Promise<Seen<T>> {
   const start = performance.now();
   for (;;) {
