@@ -50,9 +50,11 @@ export class Versions<T extends KubernetesObject, Value> {
   }
 
   async #catchUp(signal: AbortSignal): Promise<void> {
-    const now = await find(this.#at, this.#kind, this.#name);
-    if (!now) return;
-    const hasSeen = () => Promise.resolve(this.#seen.has(now.metadata.resourceVersion));
+    // Looked at each time: a watch that begins late never tells of a version that was replaced before.
+    const hasSeen = async () => {
+      const now = await find(this.#at, this.#kind, this.#name);
+      return !now || this.#seen.has(now.metadata.resourceVersion);
+    };
     await until(this.#at, 'the watch has told it', hasSeen, Boolean, signal);
   }
 
