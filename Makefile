@@ -79,6 +79,7 @@ KUBECTL = $$(command -v kubectl || echo $(CURDIR)/.devcluster/kubectl)
 
 .PHONY: install
 install: $(INSTALLED) ## Install the CRD
+	@test -e '$(CLUSTER_KUBECONFIG)' || { echo "There is no cluster at $(CLUSTER_KUBECONFIG): start one with 'make cluster', or set KUBECONFIG." >&2; exit 1; }
 	@$(KUBECTL) --kubeconfig '$(CLUSTER_KUBECONFIG)' apply --server-side -k config/crd
 
 LOCAL_WEBHOOKS = mutatingwebhookconfigurations/memcached-operator-local-mutating-webhook-configuration \

@@ -12,7 +12,7 @@ import { findTool, run, runVisibly } from './container-tool.ts';
 import { type BuiltImage, buildImage } from './image.ts';
 import { fullReference } from './image-reference.ts';
 import { writeInstallFile } from './install-file.ts';
-import { isDeployment, manifests, withImage } from './manifests.ts';
+import { isDeployment, manifests, textOf, withImage } from './manifests.ts';
 import { remove } from './removal.ts';
 import { untilRolledOut } from './rollout.ts';
 import { findTarget } from './target.ts';
@@ -74,8 +74,8 @@ async function up(options: Options, signal: AbortSignal): Promise<void> {
   }
   const since = performance.now();
   const objects = (await manifests(target)).map((manifest) => withImage(manifest, reference, digest));
-  const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
-  say((await target.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], input)).trimEnd());
+  const applied = await target.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], textOf(objects));
+  say(applied.trimEnd());
   const deployments = objects.filter(isDeployment);
   for (const deployment of deployments) await untilRolledOut({ target, deployment, say, signal });
   await untilAdmitting(target, signal);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type DeploymentManifest, withImage } from './manifests.ts';
+import { type DeploymentManifest, textOf, withImage } from './manifests.ts';
 
 const deployment: DeploymentManifest = {
   apiVersion: 'apps/v1',
@@ -28,4 +28,12 @@ test('without a digest nothing else changes, and nothing of other kinds does', (
   expect(spec).toEqual(deployment.spec);
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'x' } };
   expect(withImage(service, 'new:2', 'sha256:abc')).toBe(service);
+});
+
+test('several manifests are a stream of JSON, without what only YAML has between documents', () => {
+  expect(
+    textOf([deployment, deployment])
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([deployment, deployment]);
 });

@@ -30,6 +30,11 @@ export function parseManifests(text: string): Manifest[] {
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
+/** For kubectl, whatever its age: an older one does not understand JSON with `---` in between. */
+export function textOf(objects: readonly Manifest[]): string {
+  return objects.map((object) => JSON.stringify(object)).join('\n');
+}
+
 export function isDeployment(manifest: Manifest): manifest is DeploymentManifest {
   return manifest.kind === 'Deployment';
 }

@@ -1,7 +1,7 @@
 /** Takes the operator out of a cluster again, in an order in which nothing is left behind and nothing waits for what is gone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../devcluster/problem.ts';
-import { isDeployment, type Manifest, manifests } from './manifests.ts';
+import { isDeployment, type Manifest, manifests, textOf } from './manifests.ts';
 import type { Target } from './target.ts';
 
 export interface RemovalOptions {
@@ -39,7 +39,7 @@ const isNamespace = ({ kind }: Manifest) => kind === 'Namespace';
 const isCrd = ({ kind }: Manifest) => kind === 'CustomResourceDefinition';
 
 async function drop({ target, say }: RemovalOptions, what: readonly string[], objects?: Manifest[]): Promise<void> {
-  const input = objects?.map((object) => JSON.stringify(object)).join('\n---\n');
+  const input = objects && textOf(objects);
   const flags = ['--ignore-not-found', `--timeout=${PATIENCE_MS / 1000}s`];
   const removed = await target.kubectl(['delete', ...what, ...flags], input).catch((error: unknown) => {
     throw new Problem(
