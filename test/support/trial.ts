@@ -12,14 +12,28 @@ export interface Recovery {
   readonly allMs: number;
 }
 
-/** Waits, from now on, until the cluster is what the Memcacheds say. */
-export async function recovery(at: Pick<Stage, 'operator'>, churn: Churn, signal: AbortSignal): Promise<Recovery> {
+/** Kubernetes takes seconds for its part, and half a minute after an outage. What it has not done after this time, it has forgotten. */
+const FORGOTTEN_MS = 90_000;
+
+/** Waits, from now on, until the cluster is what the Memcacheds say. The rest of Kubernetes may be reminded of its part, once. */
+export async function recovery(
+  at: Pick<Stage, 'operator'>,
+  churn: Churn,
+  signal: AbortSignal,
+  remind?: (forgotten: readonly string[]) => Promise<void>,
+): Promise<Recovery> {
   const since = performance.now();
   let operatorMs: number | undefined;
+  let reminder = remind;
   const look = async () => {
     const unfinished = await churn.unfinished();
     if (unfinished.ours.length > 0) operatorMs = undefined;
     else operatorMs ??= performance.now() - since;
+    const isLate = operatorMs !== undefined && performance.now() - since > operatorMs + FORGOTTEN_MS;
+    if (isLate && unfinished.theirs.length > 0) {
+      await reminder?.(unfinished.theirs);
+      reminder = undefined;
+    }
     if (!isFinished(unfinished)) await sleep(100);
     return unfinished;
   };
