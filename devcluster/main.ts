@@ -39,7 +39,7 @@ Environment:
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseOrExplain(args);
   const [command, ...rest] = positionals;
-  const [argument] = rest;
+  const [argument, ...more] = rest;
   if (values.help || command === undefined) {
     process.stdout.write(HELP);
     return;
@@ -75,7 +75,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
     const forms = rest.length > 0 ? rest.map(formOf) : NODE_FORMS;
     await ensureBuilt([...new Set(forms.flatMap(partsOf))], { signal, output: process.stdout });
   } else if (command === 'program') {
-    const names = [argument, ...positionals.slice(2)].map(programOf);
+    const names = [argument, ...more].map(programOf);
     await ensureBuilt(names.map(programPart), { signal, output: process.stderr });
     for (const name of names) process.stdout.write(`${programPath(name)}\n`);
   } else {

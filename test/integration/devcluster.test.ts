@@ -154,18 +154,24 @@ test('a copy of the clone has clusters of its own', async ({ onTestFinished }) =
   expect(await remembered()).toBe('42');
 });
 
-test('a cluster whose clone was deleted is cleared away by the next start', async ({ signal }) => {
+/** Whether the next start says that it clears away the cluster: on this machine another one may be faster. */
+async function isClearedAway(signal: AbortSignal): Promise<boolean> {
   const root = await mkdtemp(path.join(tmpdir(), 'deleted-clone-'));
   const lost = await startCluster({ name: 'test-lost', form: 'none', root, signal });
   const namespaces = await keptNamespacesOf(lost.instance);
   expect((await processesOf(lost.instance, namespaces)).length).toBeGreaterThan(0);
   await rm(root, { recursive: true, force: true });
   const { printed } = await startCluster({ ...BARE, signal });
-  const isSaid = printed.includes(`removing what is left of ${lost.instance.directory}`);
-  if (!isSaid) console.log('the start of another cluster on this machine was faster');
   expect(await processesOf(lost.instance, namespaces)).toEqual([]);
   expect(await pinnedNamespaces(namespaces)).toEqual([]);
   await expect(stat(lost.instance.runDirectory)).rejects.toThrow('ENOENT');
+  return printed.includes(`removing what is left of ${lost.instance.directory}`);
+}
+
+test('a cluster whose clone was deleted is cleared away by the next start', async ({ signal }) => {
+  let isSaid = false;
+  for (let tries = 0; tries < 5 && !isSaid; tries += 1) isSaid = await isClearedAway(signal);
+  expect(isSaid).toBe(true);
 });
 
 test('removed, it leaves nothing; removed again, it is quiet', async ({ signal }) => {

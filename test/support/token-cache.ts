@@ -1,6 +1,7 @@
 /** Clients that use servers as Keystone does, in a pod, and what has come of it. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { textOf } from '../../deploy/manifests.ts';
 import type { CertifiedKey } from '../../src/runtime/certificates/certificate.ts';
 import { eventually, ROOT } from './cluster.ts';
 import type { Deployed } from './deployed.ts';
@@ -71,8 +72,7 @@ export async function startClients(
     { apiVersion: 'v1', kind: 'ConfigMap', metadata, data },
     { apiVersion: 'v1', kind: 'Pod', metadata, spec },
   ];
-  const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
-  await at.kubectl(['apply', '-f', '-'], { input });
+  await at.kubectl(['apply', '-f', '-'], { input: textOf(objects) });
   await at.kubectl(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=180s']);
 }
 
