@@ -34,6 +34,9 @@ export class MemcachedError extends Error {
   }
 }
 
+/** Made once: most connections end like this, and an error costs as much as ten lines of an answer. */
+const CLOSED = new MemcachedError('closed', 'the connection was closed');
+
 export class Connection {
   readonly #socket: Socket;
   readonly #limits: Limits;
@@ -50,7 +53,9 @@ export class Connection {
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('error', (cause) => this.#fail(new MemcachedError('closed', 'the connection broke', { cause })));
-    socket.on('close', () => this.#fail(new MemcachedError('closed', 'the server hung up')));
+    socket.on('close', () => {
+      if (this.isOpen) this.#fail(new MemcachedError('closed', 'the server hung up'));
+    });
   }
 
   static open({ host, port, tls }: Address, limits: Limits = LIMITS): Promise<Connection> {
@@ -110,16 +115,26 @@ export class Connection {
 
   /** The next line of the answer, without its end. */
   async line(): Promise<string> {
+    const [line = ''] = await this.lines(() => true);
+    return line;
+  }
+
+  /** The next lines of the answer, without their ends, up to the first that is the last one. */
+  async lines(isLast: (line: string) => boolean): Promise<readonly string[]> {
+    const lines: string[] = [];
     let searched = this.#used;
     for (;;) {
       const end = this.#received.indexOf('\r\n', searched, 'latin1');
-      if (end >= 0) {
-        const text = this.#received.toString('latin1', this.#used, end);
-        this.#used = end + 2;
-        return text;
+      if (end < 0) {
+        searched = Math.max(this.#used, this.#received.length - 1);
+        await this.#more();
+        continue;
       }
-      searched = Math.max(this.#used, this.#received.length - 1);
-      await this.#more();
+      const line = this.#received.toString('latin1', this.#used, end);
+      this.#used = end + 2;
+      searched = this.#used;
+      lines.push(line);
+      if (isLast(line)) return lines;
     }
   }
 
@@ -133,7 +148,7 @@ export class Connection {
   }
 
   close(): void {
-    this.#fail(new MemcachedError('closed', 'the connection was closed'));
+    this.#fail(CLOSED);
   }
 
   #take(chunk: Buffer): void {
