@@ -25,18 +25,8 @@ const REFERENCE = 500;
 const SIZES = [100, REFERENCE, 2000];
 const LARGEST = 5000;
 
-/** In their order: what starts the operator anew or fills the cluster comes late. */
-const scenarios: readonly Scenario[] = [
-  settled,
-  restart('reference'),
-  storm,
-  soak,
-  latency,
-  gathering,
-  restart('largest'),
-  noise,
-  admission,
-];
+/** In their order: what fills the cluster comes late. */
+const scenarios: readonly Scenario[] = [settled, restart, storm, soak, latency, gathering, noise, admission];
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
   const options = readOptions(args);
@@ -55,13 +45,13 @@ async function measure(options: Options, signal: AbortSignal): Promise<Results> 
     const floor = await onFreshSite(options, count, signal, (site) => measureFloor(site, count, signal));
     await onFreshSite(options, count, signal, async (site) => {
       const operator = await site.startOperator();
-      const scene: Scene = { site, operator, namespace: 'bench-crowd', count, signal };
+      const isReference = count === reference;
+      const scene: Scene = { site, operator, namespace: 'bench-crowd', count, isReference, signal };
       const crowd = await converge(scene, floor);
       crowds.push(crowd);
       process.stdout.write(`${tableOf(rowsOf(crowd, crowd, bareNodeMB))}\n`);
-      const roles = { reference: count === reference, largest: count === sizes.at(-1) };
-      const fitting = scenarios.filter((one) => roles[one.crowd] && isWanted(one, options));
-      const chosen = fitting.filter(({ name }, index) => fitting.findIndex((one) => one.name === name) === index);
+      const roles = { reference: isReference, largest: count === sizes.at(-1) };
+      const chosen = scenarios.filter((one) => one.crowds.some((role) => roles[role]) && isWanted(one, options));
       if (chosen.length === 0) return;
       await whileServersAnswer(scene, async (settledScene) => {
         for (const scenario of chosen) rows.push(...(await attempt(scenario, settledScene)));

@@ -7,7 +7,7 @@ import { type Usage, usageOf } from './process-usage.ts';
 
 /** How Node is made to be modest where the operator is deployed. */
 export const MODEST = {
-  flags: ['--optimize-for-size', '--max-semi-space-size=1', '--single-threaded-gc'],
+  flags: ['--max-semi-space-size=4', '--heap-growing-percent=20', '--single-threaded-gc'],
   env: { MALLOC_ARENA_MAX: '1' },
 } as const;
 

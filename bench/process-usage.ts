@@ -5,6 +5,8 @@ export interface Usage {
   readonly cpuMs: number;
   /** Memory that is its own or mapped by it, now. */
   readonly residentMB: number;
+  /** Of that, pages of files: its program, which others that run it share. */
+  readonly fileMB: number;
   /** The most of that it ever had. */
   readonly peakMB: number;
 }
@@ -24,6 +26,7 @@ export async function usageOf(pid: number): Promise<Usage> {
   return {
     cpuMs: (Number(utime) + Number(stime)) * MS_PER_TICK,
     residentMB: megabytes('VmRSS'),
+    fileMB: megabytes('RssFile'),
     peakMB: megabytes('VmHWM'),
   };
 }

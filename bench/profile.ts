@@ -13,12 +13,15 @@ import { say } from './progress.ts';
 import { converge } from './scenarios/converge.ts';
 import { onFreshSite } from './site.ts';
 
+/** What Node writes, to be looked at with other tools, too. */
 const DIRECTORY = path.join(ROOT, 'bench/results/profile');
+/** What is made of it. */
+const PAGES = path.join(ROOT, 'docs/performance');
 const SNAPSHOT_SIGNAL = 'SIGUSR2';
 const MOST_LINES = 30;
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: { count: { type: 'string', default: '200' } } });
+  const { values } = parseArgs({ args: [...args], options: { count: { type: 'string', default: '500' } } });
   const count = Number(values.count);
   say((await run(process.execPath, ['tools/bundle.ts'], { cwd: ROOT, signal })).trim());
   await rm(DIRECTORY, { recursive: true, force: true });
@@ -27,7 +30,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
   const options = { sources: false, nodeFlags: [...MODEST.flags, ...watching], directory: DIRECTORY };
   await onFreshSite(options, count, signal, async (site) => {
     const operator = await site.startOperator();
-    const scene = { site, operator, namespace: 'bench-crowd', count, signal };
+    const scene = { site, operator, namespace: 'bench-crowd', count, isReference: false, signal };
     await converge(scene, { memcachedsMs: 0, childrenMs: 0, cpuMs: 0, others: 0 });
     operator.signal(SNAPSHOT_SIGNAL);
     const snapshot = await written<HeapSnapshot>('.heapsnapshot', signal);
@@ -50,10 +53,10 @@ async function written<T>(ending: string, signal: AbortSignal): Promise<T> {
 async function tell(count: number, profile: CpuProfile, snapshot: HeapSnapshot): Promise<void> {
   const title = `the operator, while ${count} Memcacheds arrive`;
   const heap = heapSummary(snapshot, MOST_LINES);
-  const files = { 'flame-graph.svg': flameGraphOf(profile, title), 'heap.txt': heap };
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(DIRECTORY, name), text);
+  const files = { 'profile.svg': flameGraphOf(profile, title), 'heap.txt': heap };
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(PAGES, name), text);
   process.stdout.write(`\nCPU: ${title}\n${hottest(profile, MOST_LINES)}\n\nHeap, when settled\n${heap}\n`);
-  process.stdout.write(`written to ${path.relative(process.cwd(), DIRECTORY)}: ${Object.keys(files).join(', ')}\n`);
+  process.stdout.write(`written to ${path.relative(process.cwd(), PAGES)}: ${Object.keys(files).join(', ')}\n`);
 }
 
 await runCommandLine((signal) => main(process.argv.slice(2), signal));

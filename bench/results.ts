@@ -44,6 +44,7 @@ function summaryOf({ rows, crowds }: Results, { sources, nodeFlags }: Options, d
     '',
     ...perMemcached,
     '',
+    'NOT MET: profile.svg and heap.txt in docs/performance show where CPU and memory go; make profile writes them.',
     'unclear: other programs had more than a fifth of the machine, and the measure is one of time or CPU.',
   ].join('\n');
 }

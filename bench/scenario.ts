@@ -12,6 +12,8 @@ export interface Scene {
   operator: Operator;
   readonly namespace: string;
   readonly count: number;
+  /** Whether it is the size that the budgets speak of. */
+  readonly isReference: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -22,8 +24,8 @@ export interface SettledScene extends Scene {
 
 export interface Scenario {
   readonly name: ScenarioName;
-  /** In which crowd: the one that budgets speak of, or the largest. */
-  readonly crowd: 'reference' | 'largest';
+  /** Of the sizes, the one that the budgets speak of, the largest, or both. */
+  readonly crowds: readonly ('reference' | 'largest')[];
   readonly onlyFull?: true;
   readonly measure: (scene: SettledScene) => Promise<readonly Row[]>;
 }

@@ -26,7 +26,7 @@ const flags = ['--watch-namespaces', 'bench-nobody', '--webhook-local-host', 'au
 
 export const admission: Scenario = {
   name: 'admission',
-  crowd: 'reference',
+  crowds: ['reference'],
   async measure(scene) {
     const { site } = scene;
     await scene.operator.stop();

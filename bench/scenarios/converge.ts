@@ -25,6 +25,7 @@ export interface Convergence {
   readonly emptyMB: number;
   readonly peakMB: number;
   readonly settledMB: number;
+  readonly fileMB: number;
   /** What others had of the machine meanwhile, from 0 to 1. */
   readonly others: number;
 }
@@ -57,6 +58,7 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
     emptyMB: before.residentMB,
     peakMB: after.peakMB,
     settledMB: after.residentMB,
+    fileMB: after.fileMB,
     others,
   };
 }
@@ -118,6 +120,7 @@ export function rowsOf(crowd: Convergence, reference: Convergence, bareNodeMB: n
       : []),
     row('memory at its peak, MB', crowd.peakMB, { reference: bareNodeMB, ...most(90) }),
     row('memory when settled, MB', crowd.settledMB, { reference: bareNodeMB }),
+    row("  of it pages of Node's own file, MB", crowd.fileMB),
     row('memory without Memcacheds, MB', crowd.emptyMB, { reference: bareNodeMB }),
     row('other programs had of the machine, %', 100 * others),
   ];

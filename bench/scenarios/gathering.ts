@@ -12,7 +12,7 @@ const BUDGET = { percent: 5, memcacheds: 1000 } as const;
 
 export const gathering: Scenario = {
   name: 'gathering',
-  crowd: 'largest',
+  crowds: ['largest'],
   async measure({ site, operator, servers, count, signal }) {
     await settled(operator, site.audit, signal);
     const asked = async () => Object.values((await servers.tally()).asked).reduce((sum, times) => sum + times, 0);

@@ -25,7 +25,7 @@ const probedOf = (count: number) => `cache-${count}`;
 
 export const latency: Scenario = {
   name: 'latency',
-  crowd: 'largest',
+  crowds: ['largest'],
   async measure(scene) {
     const { site, operator, count, signal } = scene;
     await settled(operator, site.audit, signal);

@@ -36,7 +36,7 @@ const foreign: readonly { readonly kind: Kind; readonly count: number; readonly 
 
 export const noise: Scenario = {
   name: 'noise',
-  crowd: 'reference',
+  crowds: ['reference'],
   async measure(scene) {
     const { site, signal } = scene;
     const quiet = await afresh(scene);

@@ -5,11 +5,11 @@ import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';
 import { settled } from '../settling.ts';
 
-export const restart = (crowd: Scenario['crowd']): Scenario => ({
+export const restart: Scenario = {
   name: 'restart',
-  crowd,
+  crowds: ['reference', 'largest'],
   async measure(scene) {
-    const { site, signal, count } = scene;
+    const { site, signal, count, isReference } = scene;
     say('a restart');
     await scene.operator.stop();
     await site.audit.next();
@@ -24,7 +24,7 @@ export const restart = (crowd: Scenario['crowd']): Scenario => ({
     const { cpuMs, residentMB, peakMB } = await operator.usage();
     const row = rowsFor(`restart, N = ${count}`);
     return [
-      row('until in control, s', operator.startMs / 1000, { others, ...(crowd === 'reference' && { most: 3 }) }),
+      row('until in control, s', operator.startMs / 1000, { others, ...(isReference && { most: 3 }) }),
       row('requests', requests.length),
       row('writes', requests.filter(isWrite).length, { most: 0 }),
       row('CPU until settled, ms per Memcached', cpuMs / count),
@@ -32,4 +32,4 @@ export const restart = (crowd: Scenario['crowd']): Scenario => ({
       row('memory when settled, MB', residentMB),
     ];
   },
-});
+};

@@ -10,7 +10,7 @@ const SECONDS = 120;
 
 export const settled: Scenario = {
   name: 'settled',
-  crowd: 'reference',
+  crowds: ['reference'],
   async measure({ site: { audit, machine }, operator, servers, signal }) {
     await untilSettled(operator, audit, signal);
     const before = await operator.usage();

@@ -19,7 +19,7 @@ type Sample = Parameters<typeof slopeOf>[0][number];
 
 export const soak: Scenario = {
   name: 'soak',
-  crowd: 'reference',
+  crowds: ['reference'],
   onlyFull: true,
   async measure(scene) {
     const { site, operator, signal } = scene;

@@ -81,7 +81,7 @@ function isCarriedOut({ metadata, status }: Memcached): boolean {
 
 export const storm: Scenario = {
   name: 'storm',
-  crowd: 'reference',
+  crowds: ['reference'],
   async measure(scene) {
     const rows: Row[] = [];
     for (const one of storms) rows.push(...(await measure(scene, one)));
