@@ -71,6 +71,7 @@ cluster: $(INSTALLED) ## Start or heal it. NODE=real|none|fake NAME=… FAKE_NOD
 .PHONY: cluster-down
 cluster-down: $(INSTALLED) ## Stop it and remove every trace of it. NAME=…
 	@node devcluster/main.ts down --name '$(NAME)'
+	@[ '$(NAME)' != default ] || env -u KUBECONFIG node demo/main.ts stop
 
 ##@ The operator (on $KUBECONFIG, or the embedded cluster)
 
@@ -99,7 +100,7 @@ bench: $(INSTALLED) ## Measure the operator beside a bare client, on simulated n
 	@node bench/main.ts $(if $(FULL),--full) $(ARGS)
 
 .PHONY: profile
-profile: $(INSTALLED) ## Show where CPU and memory go while a crowd arrives: a flame graph, and the heap. ARGS='--count 500'
+profile: $(INSTALLED) ## Show where CPU and memory go while a crowd arrives: a flame graph, and the heap, in docs/performance
 	@node bench/profile.ts $(ARGS)
 
 ##@ The operator in a cluster ($KUBECONFIG, or the embedded one)

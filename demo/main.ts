@@ -13,10 +13,11 @@ import { Problem } from '../devcluster/problem.ts';
 import { up } from '../devcluster/up.ts';
 import { logOf, startOperator, stopOperator } from './operator.ts';
 
-const HELP = `Usage: node demo/main.ts up | down
+const HELP = `Usage: node demo/main.ts up | down | stop
 
   up     show the operator on a real Kubernetes: the embedded one, or, when KUBECONFIG is set, that one
   down   remove every trace of it
+  stop   end its operator, whose cluster is gone
 `;
 
 const ROOT = path.dirname(import.meta.dirname);
@@ -181,5 +182,6 @@ const [command] = process.argv.slice(2);
 await runCommandLine(async (signal) => {
   if (command === 'up') await show(signal);
   else if (command === 'down') await remove(signal);
+  else if (command === 'stop') await stopOperator(OPERATOR);
   else process.stdout.write(HELP);
 });

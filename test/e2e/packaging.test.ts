@@ -310,6 +310,9 @@ test('uninstalled by Helm, the operator is gone, and Memcacheds with their serve
       'name',
     ]);
   await eventually('nothing is left', look, (seen) => seen === '', signal);
+  // That of the certificate is the operator's own, and goes with the webhooks that it is for.
+  const secrets = () => cluster.kubectl(['get', 'secrets', '--namespace', 'memcached-operator-system', '-o', 'name']);
+  await eventually('no Secret is left', secrets, (seen) => seen === '', signal);
   expect(await servers()).toEqual(before);
   expect((await all()).every((one) => isUpToDate(one))).toBe(true);
   await cluster.kubectl(['annotate', 'mc', '--all', 'nobody=answers']); // and nobody has to
