@@ -1,6 +1,6 @@
 /** What a Memcached that is gone has left to one of the same name. Kubernetes collects it as a rule, but has been seen to forget it. */
 import { type Memcached, memcachedKind } from '../api/index.ts';
-import type { Client } from '../runtime/client/index.ts';
+import { type Client, isNotFound } from '../runtime/client/index.ts';
 import { keyOf } from '../runtime/key.ts';
 import type { ObservedChild } from './observed.ts';
 
@@ -16,6 +16,11 @@ export async function hasItsName(
   client: Pick<Client, 'get'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { metadata } = await client.get(memcachedKind, name, namespace, { metadataOnly: true, signal });
-  return metadata.uid === uid;
+  try {
+    const { metadata } = await client.get(memcachedKind, name, namespace, { metadataOnly: true, signal });
+    return metadata.uid === uid;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
 }

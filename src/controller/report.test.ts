@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import type { MemcachedStatus } from '../api/index.ts';
-import { isDetail } from './report.ts';
+import type { Memcached, MemcachedStatus } from '../api/index.ts';
+import { ApiError, type Client } from '../runtime/client/index.ts';
+import { isDetail, report } from './report.ts';
 
 const condition = {
   type: 'Ready',
@@ -27,4 +28,34 @@ test.each<[string, MemcachedStatus, boolean]>([
 
 test('the first status does not wait', () => {
   expect(isDetail(undefined, before)).toBe(false);
+});
+
+const memcached: Memcached = {
+  apiVersion: 'memcached.c5c3.io/v1alpha1',
+  kind: 'Memcached',
+  metadata: { name: 'cache', namespace: 'default', uid: 'first' },
+  spec: {},
+};
+
+/** A server that refuses the patch, and tells who has the name now. */
+function refusing(status: number, holder: string | undefined): Pick<Client, 'patch' | 'get'> {
+  const client = {
+    patch: () => Promise.reject(new ApiError(status, {})),
+    get: () =>
+      holder === undefined
+        ? Promise.reject(new ApiError(404, { reason: 'NotFound' }))
+        : Promise.resolve({ metadata: { uid: holder } }),
+  };
+  return client as unknown as Pick<Client, 'patch' | 'get'>;
+}
+
+const { signal } = new AbortController();
+
+test.each(['second', undefined])('nothing is reported to one whose name has passed on to: %s', async (holder) => {
+  expect(await report(memcached, before, refusing(422, holder), signal)).toBeUndefined();
+});
+
+test('a status that the server cannot take is an error', async () => {
+  await expect(report(memcached, before, refusing(422, 'first'), signal)).rejects.toThrow(ApiError);
+  await expect(report(memcached, before, refusing(500, 'second'), signal)).rejects.toThrow(ApiError);
 });

@@ -3,10 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
 import { memcachedKind, serverList } from '../api/index.ts';
 import { podSelector } from '../children/index.ts';
-import { type Client, isNotFound } from '../runtime/client/index.ts';
+import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import { conditionsOf } from '../status/conditions.ts';
 import type { Observation } from '../status/observation.ts';
+import { hasItsName } from './leftovers.ts';
 import type { Settlement } from './replicas.ts';
+
+/** What the API server answers to a patch whose test fails, and to a status that it cannot take. */
+const UNPROCESSABLE = 422;
 
 /** The status that follows from the observation. What others have to say in it stays. */
 export function statusOf(memcached: Memcached, seen: Observation, now: Date): MemcachedStatus {
@@ -43,7 +47,7 @@ export function isDetail(before: MemcachedStatus = {}, after: MemcachedStatus): 
 export async function report(
   memcached: Memcached,
   status: MemcachedStatus,
-  client: Pick<Client, 'patch'>,
+  client: Pick<Client, 'patch' | 'get'>,
   signal: AbortSignal,
 ): Promise<Memcached | undefined> {
   if (isDeepStrictEqual(status, memcached.status)) return undefined;
@@ -53,7 +57,14 @@ export async function report(
     { op: 'add', path: '/status', value: status },
   ];
   const options = { type: 'json', body, subresource: 'status', signal } as const;
-  return unlessGone(client.patch(memcachedKind, name, namespace, options));
+  try {
+    return await unlessGone(client.patch(memcachedKind, name, namespace, options));
+  } catch (error) {
+    // Another has its name already, and the watch is about to tell so.
+    const isRefused = error instanceof ApiError && error.status === UNPROCESSABLE;
+    if (isRefused && !(await hasItsName(memcached, client, signal))) return undefined;
+    throw error;
+  }
 }
 
 /** Writes replicas into the spec, or removes them. Only if the spec is still the one that asked for it. */
