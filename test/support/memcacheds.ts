@@ -247,7 +247,8 @@ export class Trail {
   }
 
   async #follow(): Promise<void> {
-    const options = { fieldSelector: `metadata.name=${this.#name}`, signal: this.#stop.signal };
+    // Without the namespace, Kubernetes 1.31 tells nothing.
+    const options = { namespace: NAMESPACE, fieldSelector: `metadata.name=${this.#name}`, signal: this.#stop.signal };
     const last: Record<string, string> = {};
     for await (const { object } of this.#at.client.watch(memcachedKind, options)) {
       const seen = object as Memcached;
