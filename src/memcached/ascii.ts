@@ -1,21 +1,18 @@
 /** The text protocol. */
 import { type Connection, MemcachedError } from './connection.ts';
 
-/** What begins each line that has a figure. */
-const STAT = 'STAT ';
-
 /** Every figure that the server has, by name. */
 export function stats(connection: Connection): Promise<Map<string, string>> {
   return connection.ask('stats\r\n', async () => {
-    const lines = await connection.lines((line) => !line.startsWith(STAT));
-    const figures = new Map<string, string>();
-    for (const line of lines.slice(0, -1)) {
-      const end = line.indexOf(' ', STAT.length);
-      if (end <= STAT.length) throw unexpected(line, 'stats');
-      figures.set(line.slice(STAT.length, end), line.slice(end + 1));
-    }
+    const lines = await connection.lines((line) => !line.startsWith('STAT '));
     const last = lines.at(-1) ?? '';
     if (last !== 'END') throw unexpected(last, 'stats');
+    const figures = new Map<string, string>();
+    for (const line of lines.slice(0, -1)) {
+      const [, name, value] = /^STAT (\S+) (.*)$/.exec(line) ?? [];
+      if (name === undefined || value === undefined) throw unexpected(line, 'stats');
+      figures.set(name, value);
+    }
     return figures;
   });
 }
