@@ -301,6 +301,34 @@ test('a kind that is uninstalled leaves nothing behind, and comes back', async (
   expect(started.presence).toEqual([true, false, true]);
 });
 
+test('a kind that is leaving counts as gone while its last objects are there, until it is known to stay', async () => {
+  const started = await startSynced(serverWith('a'));
+  started.informer.leave(true);
+  started.informer.leave(true);
+  expect([started.informer.isPresent(), names(started)]).toEqual([false, ['a']]);
+  const late: boolean[] = [];
+  started.informer.onPresence((isPresent) => late.push(isPresent));
+  started.informer.leave(false); // another definition has its name by now
+  expect([started.informer.isPresent(), started.presence, late]).toEqual([true, [true, false, true], [false, true]]);
+});
+
+test('a kind that leaves from the start is never told as there, and comes back', async () => {
+  const server = serverWith('a');
+  const started = start(server);
+  started.informer.leave(true);
+  await started.informer.synced;
+  expect([started.informer.isPresent(), started.presence]).toEqual([false, [false]]);
+  server.uninstall();
+  await started.pass(250);
+  expect([started.informer.state, names(started)]).toEqual(['absent', []]);
+  expect(started.presence).toEqual([false]);
+  server.isInstalled = true;
+  await started.pass(500);
+  started.informer.leave(false);
+  expect([started.informer.isPresent(), started.presence]).toEqual([true, [false, true]]);
+  await started.end();
+});
+
 test('one answer that the kind is missing is not enough to take all objects for deleted', async () => {
   const server = serverWith('a', 'b');
   const started = await startSynced(server);

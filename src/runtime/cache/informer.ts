@@ -54,6 +54,7 @@ export class Informer<Stored extends StoredObject> {
   readonly #endings = new Map<Outcome, number>();
   #state: WatchState = START;
   #isPresent: boolean | undefined;
+  #isLeaving = false;
   #resourceVersion: string | undefined;
   #watchingSince = Number.POSITIVE_INFINITY;
 
@@ -86,9 +87,9 @@ export class Informer<Stored extends StoredObject> {
     return this.#isPresent !== undefined;
   }
 
-  /** Whether the server knows the kind, as far as we have heard. */
+  /** Whether the server knows the kind, as far as we have heard, and will go on to. */
   isPresent(): boolean {
-    return this.#isPresent === true;
+    return this.#isPresent === true && !this.#isLeaving;
   }
 
   /** By `namespace/name`, or `name` where there are no namespaces. */
@@ -121,7 +122,14 @@ export class Informer<Stored extends StoredObject> {
 
   /** The handler hears whether the kind is installed, as soon as that is known, then when it comes and goes. */
   onPresence(handler: (isPresent: boolean) => void): void {
-    this.#presence.add(handler, this.#isPresent === undefined ? [] : [this.#isPresent]);
+    this.#presence.add(handler, this.hasSynced() ? [this.isPresent()] : []);
+  }
+
+  /** Whoever knows whether the kind is on its way out says so. It counts as gone before the last of its objects is. */
+  leave(isLeaving: boolean): void {
+    const wasPresent = this.isPresent();
+    this.#isLeaving = isLeaving;
+    if (this.isPresent() !== wasPresent) this.#comeOrGone();
   }
 
   /** Whoever has reason to believe that it is worth a try now, ends the waiting. */
@@ -194,14 +202,17 @@ export class Informer<Stored extends StoredObject> {
 
   #replace(contents: Map<string, Stored>, isPresent: boolean): void {
     const changes = this.#store.replace(contents);
-    const hasComeOrGone = this.#isPresent !== isPresent;
+    const wasPresent = this.hasSynced() ? this.isPresent() : undefined;
     this.#isPresent = isPresent;
     for (const change of changes) this.#changes.tell(change);
-    if (hasComeOrGone) {
-      this.#options.log.info('kind has come or gone', { kind: this.kind.kind, isPresent });
-      this.#presence.tell(isPresent);
-    }
+    if (this.isPresent() !== wasPresent) this.#comeOrGone();
     this.#resolveSynced();
+  }
+
+  #comeOrGone(): void {
+    const isPresent = this.isPresent();
+    this.#options.log.info('kind has come or gone', { kind: this.kind.kind, isPresent });
+    this.#presence.tell(isPresent);
   }
 }
 

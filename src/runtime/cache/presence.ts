@@ -1,4 +1,4 @@
-/** Learns at once that a kind has been installed, by a watch of the CustomResourceDefinition that brings it. */
+/** Learns at once that a kind has been installed, or is about to go, by a watch of the CustomResourceDefinition that brings it. */
 import type { Kind, KubernetesObject } from '../../kubernetes/object.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 import type { StoredObject } from './store.ts';
@@ -10,12 +10,14 @@ export const crdKind: Kind = {
   namespaced: false,
 };
 
-type Wakeable = Pick<Informer<StoredObject>, 'kind' | 'wake'>;
+type Wakeable = Pick<Informer<StoredObject>, 'kind' | 'wake' | 'leave'>;
 
 /**
  * For informers of kinds that may come and go. A changed definition is not served at once, hence an informer goes on
- * trying by itself; each change of its definition makes it begin anew with short waits. Without the permission to
- * watch the definition, the kind is still found, but up to half a minute later.
+ * trying by itself; each change of its definition makes it begin anew with short waits. A definition that is being
+ * deleted goes when the last object is gone, but some servers (1.31) let new ones be applied meanwhile: whoever made them
+ * would keep it forever. Without the permission to watch the definition, the kind is still found, but up to half a minute
+ * later, and on such servers it stays.
  */
 export async function watchDefinitions(
   informers: readonly Wakeable[],
@@ -28,10 +30,13 @@ export async function watchDefinitions(
       kind: crdKind,
       fieldSelector: `metadata.name=${name}`,
       metadataOnly: true,
-      project: versionOf,
+      project: lifeOf,
     });
-    definition.onChange(() => {
-      for (const informer of waiting) informer.wake();
+    definition.onChange(({ new: now }) => {
+      for (const informer of waiting) {
+        informer.leave(now?.isLeaving ?? true);
+        informer.wake();
+      }
     });
     return definition.run(signal);
   });
@@ -42,6 +47,10 @@ export function crdNameOf({ plural, apiVersion }: Kind): string {
   return `${plural}.${apiVersion.split('/')[0]}`;
 }
 
-function versionOf({ metadata: { name, resourceVersion } }: KubernetesObject): StoredObject {
-  return { metadata: { name, resourceVersion } };
+interface Life extends StoredObject {
+  readonly isLeaving: boolean;
+}
+
+function lifeOf({ metadata: { name, resourceVersion, deletionTimestamp } }: KubernetesObject): Life {
+  return { metadata: { name, resourceVersion }, isLeaving: deletionTimestamp !== undefined };
 }
