@@ -83,7 +83,7 @@ function serve(): void {
     const host = socket.localAddress ?? '';
     socket.on('error', () => {});
     socket.once('close', () => (bytes[host] = (bytes[host] ?? 0) + socket.bytesWritten));
-    socket.once('data', () => {
+    socket.on('data', () => {
       asked[host] = (asked[host] ?? 0) + 1;
       const manner = manners.get(host) ?? GOOD;
       if (manner === GOOD) socket.write(stats(connections.get(host) ?? 1));

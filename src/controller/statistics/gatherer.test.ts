@@ -91,6 +91,30 @@ test('asks every server once in each interval, and tells what they say', async (
   expect(gatherer.answersOf('default/a')).toBeUndefined();
 });
 
+test('a connection is kept while its server keeps it, and ends with the interest', async () => {
+  const sockets: Socket[] = [];
+  listener.on('connection', (socket) => sockets.push(socket));
+  const { gatherer, clock, gathered } = started({ podsOf: () => [pod(0)] });
+  const nextRound = async () => {
+    const before = gathered.length;
+    await vi.waitFor(() => {
+      clock.advance(INTERVAL_MS);
+      expect(gathered.length).toBeGreaterThan(before);
+    });
+  };
+  gatherer.follow('default/a');
+  for (let round = 0; round < 3; round += 1) await nextRound();
+  expect(sockets).toHaveLength(1);
+  sockets[0]?.destroy(); // as when the server is started anew
+  await vi.waitFor(async () => {
+    await nextRound();
+    expect(sockets).toHaveLength(2);
+  });
+  expect(gatherer.answersOf('default/a')).toHaveLength(1);
+  gatherer.forget('default/a');
+  await vi.waitFor(() => expect(sockets.filter(({ closed }) => !closed)).toEqual([]));
+});
+
 test('new servers are asked in a moment, once', async () => {
   const { gatherer, clock, gathered } = started();
   gatherer.hurry('default/a'); // of which nothing is known

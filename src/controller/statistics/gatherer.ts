@@ -51,7 +51,7 @@ interface Subject {
   state: 'waiting' | 'hurrying' | 'asking' | 'missing somebody';
   /** Nothing before the first round. */
   answers: readonly Answer[] | undefined;
-  /** Connections that are kept, since a handshake costs more than a question. */
+  /** Connections are kept: to connect costs more than to ask, with TLS much more. */
   readonly kept: Map<string, { readonly access: Access; readonly acquaintance: Acquaintance }>;
   /** Those that were found safe, and when. */
   readonly trusted: Map<string, { readonly access: Access; readonly at: number }>;
@@ -191,12 +191,8 @@ export class Gatherer {
     kept?.acquaintance.close();
     subject.kept.delete(name);
     const acquaintance = await meet(server);
-    if (server.tls) subject.kept.set(name, { access, acquaintance });
-    try {
-      return await acquaintance.figures();
-    } finally {
-      if (!server.tls) acquaintance.close();
-    }
+    subject.kept.set(name, { access, acquaintance });
+    return acquaintance.figures();
   }
 }
 
