@@ -64,7 +64,7 @@ export class WorkQueueModel {
     const order = this.#order;
     if (wishes.length > 0 && (order.wishes < 9 || changes.length + refreshes.length === 0)) {
       order.wishes += 1;
-      return wishes;
+      return order.wishes % 2 === 0 ? wishes.toReversed() : wishes;
     }
     order.wishes = 0;
     const isRefresh = refreshes.length > 0 && (changes.length === 0 || order.changes >= 9);

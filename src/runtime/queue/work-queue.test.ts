@@ -63,8 +63,17 @@ test('a wish comes before all changes, and one key in ten is of those that come 
   queue.add('change-5', 'wish');
   const keys = await takeAll(queue);
   expect(keys[0]).toBe('wish-0');
-  expect([keys.indexOf('change-0'), keys.indexOf('change-1'), keys.indexOf('change-5')]).toEqual([9, 19, 22]);
+  expect([keys.indexOf('change-0'), keys.indexOf('change-1'), keys.indexOf('change-5')]).toEqual([9, 19, 1]);
   expect(keys.slice(-2)).toEqual(['change-9', 'old']);
+});
+
+test('of many wishes every other is the newest, so that neither who came late nor who came early waits for all', async () => {
+  const queue = new WorkQueue();
+  for (let number = 1; number <= 6; number += 1) queue.add(`early-${number}`, 'wish');
+  const taken = [await queue.take(), await queue.take()];
+  queue.add('late', 'wish');
+  for (let number = 0; number < 5; number += 1) taken.push(await queue.take());
+  expect(taken).toEqual(['early-1', 'early-6', 'early-2', 'late', 'early-3', 'early-5', 'early-4']);
 });
 
 test('one key in ten is a refresh, however many changes there are', async () => {

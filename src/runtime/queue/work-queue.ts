@@ -161,9 +161,19 @@ export class WorkQueue {
     return due;
   }
 
+  /** Every other wish is the newest one: who wants something while hundreds wait does not wait for all of them, nor for ever. */
+  #firstIn(lane: Priority): [key: string, since: number] | undefined {
+    const waiting = this.#lanes[lane];
+    const isTurnOfNewest = lane === 'wish' && this.#inARow.wish % 2 === 1;
+    return waiting
+      .entries()
+      .drop(isTurnOfNewest ? waiting.size - 1 : 0)
+      .next().value;
+  }
+
   #next(): string | undefined {
     const due = this.#dueLane();
-    const first = due && this.#lanes[due].entries().next().value;
+    const first = due && this.#firstIn(due);
     if (!due || !first) return undefined;
     const [key, waitingSince] = first;
     this.#lanes[due].delete(key);
