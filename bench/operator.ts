@@ -2,14 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { modestNode } from '../deploy/image.ts';
 import { WITHOUT_PROXY } from '../devcluster/command.ts';
 import { type Usage, usageOf } from './process-usage.ts';
-
-/** How Node is made to be modest where the operator is deployed. */
-export const MODEST = {
-  flags: ['--max-semi-space-size=4', '--heap-growing-percent=20', '--single-threaded-gc'],
-  env: { MALLOC_ARENA_MAX: '1' },
-} as const;
 
 const IN_CONTROL_MS = 60_000;
 const STOP_MS = 30_000;
@@ -56,7 +51,7 @@ export class Operator {
     const flags = ['--kubeconfig', kubeconfig, ...addresses, ...(options.flags ?? [])];
     const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
       ...(directory !== undefined && { cwd: directory }),
-      env: { ...WITHOUT_PROXY, ...MODEST.env }, // and nothing else: a pod has none of our variables either
+      env: { ...WITHOUT_PROXY, ...modestNode.environment }, // and nothing else: a pod has none of our variables either
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const exited = once(child, 'close');

@@ -1,7 +1,7 @@
 /** What the benchmark is told on its command line. */
 import { parseArgs } from 'node:util';
+import { modestNode } from '../deploy/image.ts';
 import { Problem } from '../devcluster/problem.ts';
-import { MODEST } from './operator.ts';
 
 export const SCENARIOS = ['settled', 'restart', 'noise', 'storm', 'latency', 'admission', 'gathering', 'soak'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
@@ -17,7 +17,7 @@ Options:
   --only <a,b,…>      only these scenarios after the crowd has come: ${SCENARIOS.join(', ')}; none
   --sources           run the sources of the operator as they are, instead of the bundled file
   --node-flags=<f>    flags for the operator's Node, e.g. "--cpu-prof"
-                      (default: ${MODEST.flags.join(' ')})
+                      (default: ${modestNode.flags.join(' ')})
   --help              this text
 
 The numbers are also written to bench/results/, as JSON; those of all scenarios in all sizes to docs/performance/ as well.
@@ -55,7 +55,7 @@ function parse(args: readonly string[]) {
         count: { type: 'string' },
         only: { type: 'string' },
         sources: { type: 'boolean', default: false },
-        'node-flags': { type: 'string', default: MODEST.flags.join(' ') },
+        'node-flags': { type: 'string', default: modestNode.flags.join(' ') },
         help: { type: 'boolean', short: 'h', default: false },
       },
     }).values;

@@ -3,10 +3,10 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { modestNode } from '../deploy/image.ts';
 import { run } from '../devcluster/command.ts';
 import { runCommandLine } from '../devcluster/command-line.ts';
 import { ROOT } from '../test/support/cluster.ts';
-import { MODEST } from './operator.ts';
 import { type CpuProfile, flameGraphOf, hottest } from './profiles/flame-graph.ts';
 import { type HeapSnapshot, heapSummary } from './profiles/heap.ts';
 import { say } from './progress.ts';
@@ -27,7 +27,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
   await rm(DIRECTORY, { recursive: true, force: true });
   await mkdir(DIRECTORY, { recursive: true });
   const watching = ['--cpu-prof', `--heapsnapshot-signal=${SNAPSHOT_SIGNAL}`];
-  const options = { sources: false, nodeFlags: [...MODEST.flags, ...watching], directory: DIRECTORY };
+  const options = { sources: false, nodeFlags: [...modestNode.flags, ...watching], directory: DIRECTORY };
   await onFreshSite(options, count, signal, async (site) => {
     const operator = await site.startOperator();
     const scene = { site, operator, namespace: 'bench-crowd', count, isReference: false, signal };

@@ -36,7 +36,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   demo: ['devcluster'],
   tools: [],
   test: [...operator, 'devcluster', 'deploy'],
-  bench: [...operator, 'devcluster', 'test'],
+  bench: [...operator, 'devcluster', 'deploy', 'test'],
 };
 
 /** The rooms of the operator that may touch `process`; beside src/ everyone may. */

@@ -1,10 +1,10 @@
 /** Every server answers when it is asked for its figures, and they are always the same. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite } from '../audit.ts';
-import { timed } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';
 import { settled } from '../settling.ts';
+import { shareDuring } from '../share.ts';
 
 /** Two rounds. */
 const SECONDS = 120;
@@ -13,28 +13,25 @@ const BUDGET = { percent: 5, memcacheds: 1000 } as const;
 export const gathering: Scenario = {
   name: 'gathering',
   crowds: ['largest'],
-  async measure({ site, operator, servers, count, signal }) {
+  async measure(scene) {
+    const { site, operator, servers, count, signal } = scene;
     await settled(operator, site.audit, signal);
     const asked = async () => Object.values((await servers.tally()).asked).reduce((sum, times) => sum + times, 0);
-    const [before, askedBefore] = [await operator.usage(), await asked()];
-    const waiting = () => timed(`${SECONDS} s of gathering`, sleep(SECONDS * 1000, undefined, { signal }));
-    const [, others] = await site.machine.during([operator.pid, servers.pid], waiting);
-    const [after, questions] = [await operator.usage(), (await asked()) - askedBefore];
+    const askedBefore = await asked();
+    const { cpuMs, percent, others, after } = await shareDuring(scene, `${SECONDS} s of gathering`, () =>
+      sleep(SECONDS * 1000, undefined, { signal }),
+    );
+    const questions = (await asked()) - askedBefore;
     const writes = (await site.audit.next()).filter(isWrite).length;
-    const cpuMs = after.cpuMs - before.cpuMs;
     const row = rowsFor(`gathering, ${count} Memcacheds, ${SECONDS} s`);
     return [
       row('servers asked', questions),
       row('writes', writes, { most: 0 }),
       row('CPU per answer, ms', cpuMs / questions),
-      row(
-        `CPU for ${BUDGET.memcacheds} Memcacheds, % of a core`,
-        ((cpuMs / (10 * SECONDS)) * BUDGET.memcacheds) / count,
-        {
-          most: BUDGET.percent,
-          others,
-        },
-      ),
+      row(`CPU for ${BUDGET.memcacheds} Memcacheds, % of a core`, (percent * BUDGET.memcacheds) / count, {
+        most: BUDGET.percent,
+        others,
+      }),
       row('memory, MB', after.residentMB),
     ];
   },

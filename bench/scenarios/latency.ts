@@ -90,6 +90,6 @@ async function probe({ site: { client }, operator, namespace, count, ...scene }:
 
 /** Changes all of them at once. What follows from it goes on for longer. */
 function blow({ site: { client }, namespace, signal }: Scene, storming: number): Promise<unknown> {
-  const options = { type: 'merge', body: { spec: { memcached: { verbosity: 1 } } }, signal } as const;
+  const options = { type: 'merge', body: { spec: { memcached: { verbosity: 2 } } }, signal } as const;
   return inParallel(namesOf(storming), (name) => client.patch(memcachedKind, name, namespace, options));
 }

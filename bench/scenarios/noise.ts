@@ -10,6 +10,7 @@ import { timed } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario, Scene } from '../scenario.ts';
 import { settled } from '../settling.ts';
+import { shareDuring } from '../share.ts';
 
 const NAMESPACE = 'bench-noise';
 const SECONDS = 60;
@@ -43,10 +44,10 @@ export const noise: Scenario = {
     await timed('5,000 Secrets, 5,000 ConfigMaps and 2,000 Deployments of others', populate(scene));
     await timed('until the cluster is calm', site.machine.calm(signal));
     const full = await afresh(scene);
-    const resting = await share(scene, `${SECONDS} s in which they rest`, () =>
+    const resting = await shareDuring(scene, `${SECONDS} s in which they rest`, () =>
       sleep(SECONDS * 1000, undefined, { signal }),
     );
-    const changing = await share(scene, `${SECONDS} s in which they change, ${UPDATES_PER_S} each second`, () =>
+    const changing = await shareDuring(scene, `${SECONDS} s in which they change, ${UPDATES_PER_S} each second`, () =>
       disturb(scene),
     );
     const row = rowsFor(`noise, N = ${scene.count}`);
@@ -61,14 +62,6 @@ export const noise: Scenario = {
     ];
   },
 };
-
-/** What the operator takes of a core meanwhile. It asks servers all the time. */
-async function share({ site, operator }: Scene, what: string, work: () => Promise<unknown>) {
-  const [before, since] = [await operator.usage(), performance.now()];
-  const [, others] = await site.machine.during([operator.pid], () => timed(what, work()));
-  const cpuMs = (await operator.usage()).cpuMs - before.cpuMs;
-  return { percent: (100 * cpuMs) / (performance.now() - since), others };
-}
 
 /** What the operator takes that has just seen everything for the first time. */
 async function afresh(scene: Scene) {
