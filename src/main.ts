@@ -29,7 +29,8 @@ import { processMetrics } from './runtime/metrics/process-metrics.ts';
 import { Registry } from './runtime/metrics/registry.ts';
 import { requestMetrics } from './runtime/metrics/request-metrics.ts';
 import { serveMetrics } from './runtime/metrics/server.ts';
-import { WorkQueue } from './runtime/queue/work-queue.ts';
+import { type Priority, WorkQueue } from './runtime/queue/work-queue.ts';
+import { Tidying } from './runtime/tidying.ts';
 import { addressTowards, type CertificateOrigin, startWebhooks, type Webhooks } from './webhooks/index.ts';
 
 /** Put in where the operator is bundled; sources that run as they are may have changed since any commit. */
@@ -112,6 +113,8 @@ async function run({ config, access, client, writer, elector, registry, log, sig
     ...informers.map((informer) => informer.run(signal)),
   ];
   await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(signal)]);
+  const tidying = new Tidying(collectGarbage);
+  tidying.soon();
 
   // The Lease when there is nothing left to wait for: who has it has to act. While another one has it, we stand by here.
   await elector?.lead(signal);
@@ -119,7 +122,8 @@ async function run({ config, access, client, writer, elector, registry, log, sig
     log.info('in control', { memcacheds: [...worlds.values()].reduce((sum, world) => sum + world.memcacheds.size, 0) });
 
   // Workers last: they alone write. When they are done, the Lease may go; it is the first to, for others wait for it.
-  await work({ config, access, client: writer, registry, log, signal, worlds, measured });
+  await work({ config, access, client: writer, registry, log, signal, worlds, measured, tidying });
+  tidying.stop();
   await elector?.release();
   await Promise.all([...watching, admitting]);
   await metrics?.close();
@@ -130,11 +134,16 @@ async function run({ config, access, client, writer, elector, registry, log, sig
 interface Work extends Pick<Parts, 'config' | 'access' | 'client' | 'registry' | 'log' | 'signal'> {
   readonly worlds: ReadonlyMap<string, World>;
   readonly measured: ControllerMetrics;
+  readonly tidying: Tidying;
 }
 
 /** Until the signal is given; then it takes nothing new, and finishes what it has begun. */
-async function work({ config, access, client, registry, log, signal, worlds, measured }: Work): Promise<void> {
-  const queue = new WorkQueue({ hooks: measured.hooks });
+async function work({ config, access, client, registry, log, signal, worlds, measured, tidying }: Work): Promise<void> {
+  const added = (priority: Priority) => {
+    measured.hooks.added(priority);
+    if (priority !== 'refresh') tidying.soon(); // figures of servers come all the time
+  };
+  const queue = new WorkQueue({ hooks: { ...measured.hooks, added } });
   measured.show(queue);
   for (const world of worlds.values()) watch(world, queue);
   const { recordEvent, settled } = eventRecorder(client, log, hostname(), () => new Date());
@@ -164,6 +173,11 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
   });
   statistics.close();
   await Promise.race([settled(), delay(EVENTS_MS, undefined, { ref: false })]);
+}
+
+/** All of it, with the pages that V8 would keep for later. Node has to be started with --expose-gc for it, as the image does. */
+function collectGarbage(): void {
+  globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' });
 }
 
 /** Where our own pods are, as config/manager has them; outside of the cluster there are none. */

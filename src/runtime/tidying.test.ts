@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { ManualClock } from './manual-clock.ts';
+import { Tidying } from './tidying.ts';
+
+function started() {
+  const clock = new ManualClock();
+  const seen = { collected: 0 };
+  const tidying = new Tidying(() => (seen.collected += 1), clock);
+  return { clock, seen, tidying };
+}
+
+test('collects once after a burst, when it has been quiet for a moment, and then leaves no timer', () => {
+  const { clock, seen, tidying } = started();
+  for (let drops = 0; drops < 10; drops += 1) {
+    tidying.soon();
+    tidying.soon();
+    clock.advance(1000);
+  }
+  expect([seen.collected, clock.timers]).toEqual([0, 1]);
+  clock.advance(2000);
+  expect([seen.collected, clock.timers]).toEqual([1, 0]);
+  clock.advance(600_000);
+  expect(seen.collected).toBe(1);
+});
+
+test('collects at most once a minute, and never in the midst of work', () => {
+  const { clock, seen, tidying } = started();
+  tidying.soon();
+  clock.advance(3000);
+  for (let changes = 0; changes < 12; changes += 1) {
+    tidying.soon();
+    clock.advance(5000);
+  }
+  expect(seen.collected).toBe(2);
+  for (let busy = 0; busy < 120; busy += 1) {
+    tidying.soon();
+    clock.advance(1000);
+  }
+  expect(seen.collected).toBe(2);
+  clock.advance(3000);
+  expect(seen.collected).toBe(3);
+});
+
+test('stopped, it collects nothing', () => {
+  const { clock, seen, tidying } = started();
+  tidying.soon();
+  tidying.stop();
+  tidying.stop();
+  clock.advance(600_000);
+  expect([seen.collected, clock.timers]).toEqual([0, 0]);
+});
