@@ -16,6 +16,7 @@ test('the Dockerfile makes an image that runs in the same way', () => {
   const [node, ...rest] = JSON.parse(word('ENTRYPOINT')) as string[];
   expect(node).toBe('/nodejs/bin/node'); // where distroless has it
   expect(rest).toEqual(config.entrypoint?.slice(1));
+  expect(rest).toContain('--expose-gc'); // without it, memory is not given back after work, and nobody complains
   const shown = [...word('LABEL').matchAll(/(\S+?)="(.*?)"/g)].map(([, name, value]) => [name, value]);
   const { version } = ownComponent(root);
   expect(Object.fromEntries(shown)).toEqual({

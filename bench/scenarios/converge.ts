@@ -1,4 +1,5 @@
 /** A crowd arrives, all at once: until every child is there, until all are ready, and what that costs. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { memcachedKind, withDefaults } from '../../src/api/index.ts';
 import { children } from '../../src/children/index.ts';
 import { bySort, isWrite } from '../audit.ts';
@@ -30,6 +31,9 @@ export interface Convergence {
   readonly others: number;
 }
 
+/** The operator gives memory back when it has been quiet for a moment, but once a minute at most, and has done so when it had started. */
+const GIVEN_BACK_MS = 62_000;
+
 /** The children that each of the Memcacheds wants, whatever becomes of its pods: the bare client makes the same. */
 function childrenOfEach(namespace: string) {
   const { metadata, ...one } = memcachedNamed('any', namespace);
@@ -42,10 +46,12 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
   const { audit, machine } = site;
   const { count } = scene;
   await settled(operator, audit, scene.signal);
-  const before = await operator.usage();
+  const [before, since] = [await operator.usage(), performance.now()];
   const [times, others] = await machine.during([operator.pid], () => arrival({ site, operator, ...scene }));
   const requests = await settled(operator, audit, scene.signal);
   const after = await operator.usage();
+  await sleep(Math.max(0, GIVEN_BACK_MS - (performance.now() - since)), undefined, { signal: scene.signal });
+  const { residentMB: settledMB } = await operator.usage();
   return {
     count,
     floor,
@@ -57,7 +63,7 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
     cpuMs: after.cpuMs - before.cpuMs,
     emptyMB: before.residentMB,
     peakMB: after.peakMB,
-    settledMB: after.residentMB,
+    settledMB,
     fileMB: after.fileMB,
     others,
   };

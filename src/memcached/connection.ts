@@ -122,10 +122,13 @@ export class Connection {
   /** The next lines of the answer, without their ends, up to the first that is the last one. */
   async lines(isLast: (line: string) => boolean): Promise<string[]> {
     const lines: string[] = [];
+    let searched = this.#used;
     for (;;) {
+      const from = Math.max(this.#used, searched - 1); // an end may come in two pieces
+      const end = this.#received.subarray(from).lastIndexOf('\r\n', undefined, 'latin1');
+      searched = this.#received.length;
       // All that have come are made a text at once: one by one they cost three times as much.
-      const end = this.#received.lastIndexOf('\r\n', undefined, 'latin1');
-      const whole = end < this.#used ? [] : this.#received.toString('latin1', this.#used, end).split('\r\n');
+      const whole = end < 0 ? [] : this.#received.toString('latin1', this.#used, from + end).split('\r\n');
       for (const line of whole) {
         this.#used += line.length + 2;
         lines.push(line);

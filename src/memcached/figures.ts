@@ -37,5 +37,5 @@ function count(stats: ReadonlyMap<string, string>, name: string): number {
 
 function version(text = ''): string {
   if (!/^[\w.+~-]{1,32}$/.test(text)) throw new MemcachedError('nonsense', 'version is not one');
-  return text;
+  return Buffer.from(text, 'latin1').toString('latin1'); // a copy: a part of a text keeps the whole of it in memory
 }

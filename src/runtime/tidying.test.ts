@@ -49,3 +49,23 @@ test('stopped, it collects nothing', () => {
   clock.advance(600_000);
   expect([seen.collected, clock.timers]).toEqual([0, 0]);
 });
+
+test('a timer that comes a moment too early is followed by one that is not in the past', () => {
+  let now = 0;
+  const timers: { readonly ms: number; readonly callback: () => void }[] = [];
+  const clock = {
+    now: () => (now += 0.01), // time passes while one looks at it
+    after(ms: number, callback: () => void) {
+      timers.push({ ms, callback });
+      return () => {};
+    },
+  };
+  let collected = 0;
+  new Tidying(() => (collected += 1), clock).soon();
+  now = 3000.01 - 0.015;
+  timers[0]?.callback();
+  expect([timers.map(({ ms }) => Math.round(ms)), collected]).toEqual([[3000, 0], 0]);
+  expect(timers[1]?.ms).toBeGreaterThanOrEqual(0);
+  timers[1]?.callback();
+  expect(collected).toBe(1);
+});

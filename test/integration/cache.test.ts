@@ -327,7 +327,13 @@ test('a kind that comes, goes and comes back', async ({ signal }) => {
       (size) => size === 5,
       signal,
     );
+    const hold = (finalizers: readonly string[]) =>
+      client.patch(widgets, 'w-1', namespace, { type: 'merge', body: { metadata: { finalizers } } });
+    await hold(['test.c5c3.io/held']);
     await client.delete(crdKind, definition.metadata.name, undefined);
+    await eventually('it counts as gone', async () => !informer.isPresent(), Boolean, signal);
+    expect([informer.size > 0, informer.state]).toEqual([true, 'watch']); // it is on its way out, held by one of its objects
+    await hold([]);
     await eventually(
       'it is gone',
       async () => informer.state,

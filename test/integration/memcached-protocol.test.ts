@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import {
@@ -212,6 +213,19 @@ const impostors: readonly {
     answer: (socket) => socket.write(stats('version', '1'.repeat(1000))),
   },
 ];
+
+test.for([1, 7, 100])('an answer that comes in pieces of %d bytes is understood', async (length) => {
+  const server = await impostor(async (socket) => {
+    socket.setNoDelay(true);
+    for (const piece of stats().match(new RegExp(`[^]{1,${length}}`, 'g')) ?? []) {
+      socket.write(piece);
+      await turn();
+    }
+  });
+  const acquaintance = await meet(server);
+  onTestFinished(() => acquaintance.close());
+  expect(await acquaintance.figures()).toMatchObject({ version: '1.6.45', hits: 1, uptimeSeconds: 9 });
+});
 
 test.for(impostors)('an impostor: $what', async ({ reason, answer }) => {
   const server = await impostor(answer);

@@ -115,6 +115,24 @@ test('a connection is kept while its server keeps it, and ends with the interest
   await vi.waitFor(() => expect(sockets.filter(({ closed }) => !closed)).toEqual([]));
 });
 
+test('a kept connection that has died without a word is replaced in the same round', { timeout: 30_000 }, async () => {
+  let connections = 0;
+  listener.on('connection', () => (connections += 1));
+  const { gatherer, clock, gathered } = started({ podsOf: () => [pod(0)] });
+  gatherer.follow('default/a');
+  clock.advance(2000);
+  await rounds(gathered, 1);
+  answer = (socket) => {
+    if (connections > 1) socket.write(stats(5)); // nothing comes back over the first one any more
+  };
+  await vi.waitFor(() => expect(clock.timers).toBe(1));
+  clock.advance(INTERVAL_MS);
+  await rounds(gathered, 2);
+  expect(connections).toBe(2);
+  expect(gatherer.answersOf('default/a')).toMatchObject([{ figures: { hits: 5 } }]);
+  gatherer.close();
+});
+
 test('new servers are asked in a moment, once', async () => {
   const { gatherer, clock, gathered } = started();
   gatherer.hurry('default/a'); // of which nothing is known

@@ -34,7 +34,7 @@ export interface GathererOptions {
   readonly random?: () => number;
 }
 
-/** Conversations at once, over all Memcacheds: each may take five seconds, should a server be mute. */
+/** Conversations at once, over all Memcacheds: each may take five seconds, should a server be mute, or eight when it falls silent. */
 const MOST_AT_ONCE = 400;
 /** Of these with servers that were mute the last time: they wait for each other, and for nobody else. */
 const MOST_MUTE_AT_ONCE = 50;
@@ -100,7 +100,9 @@ export class Gatherer {
   /** A server has gone: what it told is no longer so. */
   dismiss(key: string, pod: string): void {
     const subject = this.#subjects.get(key);
-    if (subject?.answers) subject.answers = subject.answers.filter((answer) => answer.pod !== pod);
+    if (!subject) return;
+    hangUp(subject, pod);
+    if (subject.answers) subject.answers = subject.answers.filter((answer) => answer.pod !== pod);
   }
 
   forget(key: string): void {
@@ -187,13 +189,20 @@ export class Gatherer {
 
   async #figuresOf(subject: Subject, name: string, server: Server, access: Access): Promise<Figures> {
     const kept = subject.kept.get(name);
-    if (kept?.acquaintance.isOpen && kept.access === access) return kept.acquaintance.figures();
-    kept?.acquaintance.close();
-    subject.kept.delete(name);
+    if (kept?.acquaintance.isOpen && kept.access === access) {
+      const figures = await kept.acquaintance.figures().catch(() => undefined);
+      if (figures) return figures; // else it may have been the connection, which can die without a word
+    }
+    hangUp(subject, name);
     const acquaintance = await meet(server);
     subject.kept.set(name, { access, acquaintance });
     return acquaintance.figures();
   }
+}
+
+function hangUp({ kept }: Subject, pod: string): void {
+  kept.get(pod)?.acquaintance.close();
+  kept.delete(pod);
 }
 
 function forgetOthers({ kept, trusted, mute }: Subject, pods: ReadonlySet<string>): void {

@@ -321,10 +321,10 @@ test('a kind that leaves from the start is never told as there, and comes back',
   server.uninstall();
   await started.pass(250);
   expect([started.informer.state, names(started)]).toEqual(['absent', []]);
+  started.informer.leave(true); // said late
   expect(started.presence).toEqual([false]);
   server.isInstalled = true;
-  await started.pass(500);
-  started.informer.leave(false);
+  await started.pass(500); // also when nobody says that it stays
   expect([started.informer.isPresent(), started.presence]).toEqual([true, [false, true]]);
   await started.end();
 });

@@ -128,7 +128,7 @@ export class Informer<Stored extends StoredObject> {
   /** Whoever knows whether the kind is on its way out says so. It counts as gone before the last of its objects is. */
   leave(isLeaving: boolean): void {
     const wasPresent = this.isPresent();
-    this.#isLeaving = isLeaving;
+    this.#isLeaving = isLeaving && this.#isPresent !== false; // what has gone may come back
     if (this.isPresent() !== wasPresent) this.#comeOrGone();
   }
 
@@ -204,6 +204,7 @@ export class Informer<Stored extends StoredObject> {
     const changes = this.#store.replace(contents);
     const wasPresent = this.hasSynced() ? this.isPresent() : undefined;
     this.#isPresent = isPresent;
+    if (!isPresent) this.#isLeaving = false;
     for (const change of changes) this.#changes.tell(change);
     if (this.isPresent() !== wasPresent) this.#comeOrGone();
     this.#resolveSynced();

@@ -162,23 +162,21 @@ export class WorkQueue {
   }
 
   /** Every other wish is the newest one: who wants something while hundreds wait does not wait for all of them, nor for ever. */
-  #firstIn(lane: Priority): [key: string, since: number] | undefined {
+  #firstIn(lane: Priority): string | undefined {
     const waiting = this.#lanes[lane];
     const isTurnOfNewest = lane === 'wish' && this.#inARow.wish % 2 === 1;
-    return waiting
-      .entries()
-      .drop(isTurnOfNewest ? waiting.size - 1 : 0)
-      .next().value;
+    const keys = isTurnOfNewest ? waiting.keys().drop(waiting.size - 1) : waiting.keys();
+    return keys.next().value;
   }
 
   #next(): string | undefined {
     const due = this.#dueLane();
-    const first = due && this.#firstIn(due);
-    if (!due || !first) return undefined;
-    const [key, waitingSince] = first;
+    const key = due && this.#firstIn(due);
+    if (due === undefined || key === undefined) return undefined;
+    const now = this.#clock.now();
+    const waitingSince = this.#lanes[due].get(key) ?? now;
     this.#lanes[due].delete(key);
     this.#inARow[due] += 1;
-    const now = this.#clock.now();
     this.#running.set(key, { since: now });
     this.#hooks.taken?.(now - waitingSince);
     return key;
