@@ -70,7 +70,7 @@ function cellsOf({ what, budget, measured, reference, verdict }: Row): string[] 
 function budgetText(budget: Budget | undefined): string {
   if (!budget) return '';
   if ('ratio' in budget) return `≤ ${budget.ratio} ×`;
-  return budget.most === 0 ? '0' : `≤ ${budget.most}`;
+  return budget.most === 0 ? '0' : `≤ ${short(budget.most)}`;
 }
 
 function short(value: number): string {
