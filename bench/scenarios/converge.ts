@@ -51,7 +51,7 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
   const requests = await settled(operator, audit, scene.signal);
   const after = await operator.usage();
   await sleep(Math.max(0, GIVEN_BACK_MS - (performance.now() - since)), undefined, { signal: scene.signal });
-  const { residentMB: settledMB } = await operator.usage();
+  const { residentMB: settledMB, fileMB } = await operator.usage();
   return {
     count,
     floor,
@@ -64,7 +64,7 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
     emptyMB: before.residentMB,
     peakMB: after.peakMB,
     settledMB,
-    fileMB: after.fileMB,
+    fileMB,
     others,
   };
 }

@@ -109,7 +109,7 @@ export class Gatherer {
     const subject = this.#subjects.get(key);
     this.#subjects.delete(key);
     subject?.cancel();
-    for (const { acquaintance } of subject?.kept.values() ?? []) acquaintance.close();
+    if (subject) forgetOthers(subject, new Set());
   }
 
   /** What was told last; nothing where nobody was asked yet. */
@@ -205,7 +205,8 @@ function hangUp({ kept }: Subject, pod: string): void {
   kept.delete(pod);
 }
 
-function forgetOthers({ kept, trusted, mute }: Subject, pods: ReadonlySet<string>): void {
-  for (const [name, { acquaintance }] of kept) if (!pods.has(name)) acquaintance.close();
-  for (const names of [kept, trusted, mute]) for (const name of names.keys()) if (!pods.has(name)) names.delete(name);
+function forgetOthers(subject: Subject, pods: ReadonlySet<string>): void {
+  for (const name of subject.kept.keys()) if (!pods.has(name)) hangUp(subject, name);
+  for (const names of [subject.trusted, subject.mute])
+    for (const name of names.keys()) if (!pods.has(name)) names.delete(name);
 }
