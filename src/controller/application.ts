@@ -1,8 +1,7 @@
 /** Carries out the steps. A step that fails keeps neither the others nor the status from happening. */
 import type { Memcached } from '../api/index.ts';
-import { children, MANAGED_BY } from '../children/index.ts';
+import { MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
-import { crdKind, crdNameOf } from '../runtime/cache/index.ts';
 import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
@@ -19,7 +18,7 @@ export interface Outcome {
   readonly object?: KubernetesObject;
   readonly fault?: Fault;
   readonly error?: Error;
-  /** There was nothing to do, after all: what had to go is gone or somebody else's, or the cluster does not know the kind any more. */
+  /** There was nothing to do, after all: what had to go is gone, or somebody else's. */
   readonly isMoot?: true;
 }
 
@@ -39,7 +38,7 @@ export async function applyStep(step: Step, owner: Memcached, client: Writer, si
     if (step.verb === 'update') return { step, object: await update(step, client, signal) };
     return (await remove(step, owner, client, signal)) ? { step } : { step, isMoot: true };
   } catch (caught) {
-    if (await isMoot(step, caught, client, signal)) return { step, isMoot: true };
+    if (isNotFound(caught) && step.verb === 'delete') return { step, isMoot: true };
     const error = caught instanceof Error ? caught : new Error(String(caught));
     return { step, error, fault: { reason: 'ApplyFailed', message: `${step.kind.kind}: ${error.message}` } };
   }
@@ -153,18 +152,6 @@ async function pass(
     await client.apply(kind, held, { fieldManager: HOLDER, force: isNew, signal });
   } catch (error) {
     if (!isConflict(error)) throw error; // else they are somebody's already
-  }
-}
-
-/** Whether the child is gone that had to go, or its kind is leaving the cluster and takes no more children. */
-async function isMoot({ verb, kind }: Step, error: unknown, client: Writer, signal: AbortSignal): Promise<boolean> {
-  if (isNotFound(error) && verb === 'delete') return true;
-  if (!(error instanceof ApiError) || !children.some((child) => child.kind === kind && child.needsCrd)) return false;
-  try {
-    const { metadata } = await client.get(crdKind, crdNameOf(kind), undefined, { metadataOnly: true, signal });
-    return metadata.deletionTimestamp !== undefined;
-  } catch (caught) {
-    return isNotFound(caught);
   }
 }
 

@@ -4,6 +4,7 @@ import { deploymentKind } from '../children/index.ts';
 import type { Kind } from '../kubernetes/object.ts';
 import type { Outcome } from './application.ts';
 import { deeds, news, troubles } from './happenings.ts';
+import { observeChild } from './observed.ts';
 
 const memcached = example();
 const serviceKind: Kind = { ...deploymentKind, kind: 'Service' };
@@ -24,7 +25,9 @@ test('what failed was not done', () => {
 });
 
 test('what had happened by itself was not done', () => {
-  expect(deeds([{ ...created(deploymentKind), isMoot: true }])).toEqual([]);
+  const removed: Outcome = { step: { verb: 'delete', kind: serviceKind, observed: observeChild(memcached) } };
+  expect(deeds([removed]).map(({ note }) => note)).toEqual(['Deleted Service']);
+  expect(deeds([{ ...removed, isMoot: true }])).toEqual([]);
 });
 
 test('a remark is told once', () => {

@@ -43,7 +43,7 @@ export function clusterPermissions(): PolicyRule[] {
     rule(tokenReviewKind, ['create']), // who wants to read metrics,
     rule(accessReviewKind, ['create']), // and whether he may
     // To learn at once that it is installed, and whether it is leaving.
-    { ...rule(crdKind, [...WATCHED, 'get']), resourceNames: customKinds.map(crdNameOf) },
+    { ...rule(crdKind, WATCHED), resourceNames: customKinds.map(crdNameOf) },
   ];
 }
 
