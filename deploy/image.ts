@@ -28,7 +28,14 @@ export function labels(): Readonly<Record<string, string>> {
  * beside the script for whoever wants it: NODE_OPTIONS=--enable-source-maps.
  */
 export const modestNode = {
-  flags: ['--max-semi-space-size=4', '--heap-growing-percent=20', '--single-threaded-gc', '--expose-gc'],
+  flags: [
+    '--max-semi-space-size=4',
+    '--heap-growing-percent=20',
+    '--single-threaded-gc',
+    '--no-memory-reducer',
+    '--no-turbofan',
+    '--expose-gc',
+  ],
   environment: { MALLOC_ARENA_MAX: '1', NODE_ENV: 'production' },
 } as const;
 

@@ -1,9 +1,13 @@
-/** One Memcached is changed while many others are settled, and while many others are in a storm: how long until its child is written. */
+/**
+ * One Memcached is changed while many others are settled, and while many others are in a storm: how long until its child is written.
+ * Beside it, in the same moments, somebody who is told of the same change and at once writes something, without a thought.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { auditLog } from '../../devcluster/control-plane.ts';
 import { memcachedKind } from '../../src/api/index.ts';
 import { disruptionBudgetKind } from '../../src/children/disruption-budget.ts';
-import { AuditLog } from '../audit.ts';
+import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
+import { type ApiRequest, AuditLog } from '../audit.ts';
 import { inParallel, namesOf } from '../crowd.ts';
 import { timed } from '../progress.ts';
 import { type Row, rowsFor } from '../rows.ts';
@@ -17,6 +21,8 @@ const PAUSE_MS = 100;
 /** So many have work for longer than the changes take that are measured meanwhile. */
 const MOST_IN_STORM = 500;
 const POLL_MS = 10;
+
+const configMapKind: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 
 /** The last of the crowd; storms pass it by. */
 const probedOf = (count: number) => `cache-${count}`;
@@ -38,36 +44,77 @@ export const latency: Scenario = {
 
 interface Latencies {
   readonly ms: readonly number[];
+  /** Of the one who writes without a thought. */
+  readonly floorMs: readonly number[];
   readonly others: number;
 }
 
-function rowsOf(when: string, { ms, others }: Latencies, most: { median?: number; p99?: number }): Row[] {
+function rowsOf(when: string, { ms, floorMs, others }: Latencies, most: { median?: number; p99?: number }): Row[] {
   const row = rowsFor(`latency, ${when}: from the Memcached's write to its child's`);
+  const beside = (part: number, budget: number | undefined) => ({
+    others,
+    reference: quantile(floorMs, part),
+    ...(budget !== undefined && { most: budget }),
+  });
   return [
     row('changes', ms.length),
-    row('median, ms', median(ms), { others, ...(most.median !== undefined && { most: most.median }) }),
-    row('99th percentile, ms', quantile(ms, 0.99), { others, ...(most.p99 !== undefined && { most: most.p99 }) }),
+    row('median, ms', median(ms), beside(0.5, most.median)),
+    row('90th percentile, ms', quantile(ms, 0.9), beside(0.9, undefined)),
+    row('99th percentile, ms', quantile(ms, 0.99), beside(0.99, most.p99)),
   ];
 }
 
-/** By the clock of the server: from its answer to us until it hears of the operator. */
-async function measured(
-  { site, operator, count }: Scene,
-  what: string,
-  work: () => Promise<unknown>,
-): Promise<Latencies> {
+/** By the clock of the server: from its answer to us until it hears of the operator, and of the other one. */
+async function measured(scene: Scene, what: string, work: () => Promise<unknown>): Promise<Latencies> {
+  const { site, operator, count } = scene;
   const ours = new AuditLog(auditLog(site.cluster.instance), BENCH_AGENT);
   await Promise.all([ours.next(), site.audit.next()]);
-  const [, others] = await site.machine.during([operator.pid], () => timed(what, work()));
-  const isOf = (resource: string) => (request: { verb: string; resource: string; name: string }) =>
-    request.verb === 'patch' && request.resource === resource && request.name === probedOf(count);
-  const changes = (await ours.next()).filter(isOf(memcachedKind.plural));
-  const writes = (await site.audit.next()).filter(isOf(disruptionBudgetKind.plural));
-  const ms = changes.flatMap(({ answeredMs, receivedMs }) => {
-    const write = writes.find((one) => one.receivedMs > receivedMs);
-    return write ? [Math.max(0, write.receivedMs - answeredMs)] : []; // the operator may be told before we are
-  });
-  return { ms, others };
+  const [, others] = await site.machine.during([operator.pid], () => timed(what, besideEcho(scene, work)));
+  const patchesOf = (requests: readonly ApiRequest[], { plural }: Kind) =>
+    requests.filter(({ verb, resource, name }) => verb === 'patch' && resource === plural && name === probedOf(count));
+  const own = await ours.next();
+  const changes = patchesOf(own, memcachedKind);
+  const until = (writes: readonly ApiRequest[]) =>
+    changes.flatMap(({ answeredMs, receivedMs }) => {
+      const write = writes.find((one) => one.receivedMs > receivedMs);
+      return write ? [Math.max(0, write.receivedMs - answeredMs)] : []; // he who writes may be told before we are
+    });
+  const written = patchesOf(await site.audit.next(), disruptionBudgetKind);
+  return { ms: until(written), floorMs: until(patchesOf(own, configMapKind)), others };
+}
+
+/** Does the work while somebody writes an object each time that the probed Memcached wants something new. */
+async function besideEcho(scene: Scene, work: () => Promise<unknown>): Promise<void> {
+  const { site, namespace, count } = scene;
+  const { client } = site;
+  const name = probedOf(count);
+  const done = new AbortController();
+  const signal = AbortSignal.any([scene.signal, done.signal]);
+  const { metadata } = await client.get<KubernetesObject>(memcachedKind, name, namespace, { signal });
+  await client.create(
+    configMapKind,
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } },
+    { signal },
+  );
+  const echo = async () => {
+    let { generation, resourceVersion } = metadata;
+    while (!signal.aborted) {
+      const options = { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion, signal };
+      for await (const { object } of client.watch(memcachedKind, options)) {
+        const { metadata: now } = object as KubernetesObject;
+        resourceVersion = now.resourceVersion;
+        if (now.generation === generation) continue;
+        generation = now.generation;
+        const body = { data: { generation: String(generation) } };
+        await client.patch(configMapKind, name, namespace, { type: 'merge', body, signal: scene.signal });
+      }
+    }
+  };
+  try {
+    await Promise.all([work().finally(() => done.abort()), echo()]);
+  } finally {
+    await client.delete(configMapKind, name, namespace);
+  }
 }
 
 /** Changes something that concerns one child only, and waits until that has changed, again and again. */
