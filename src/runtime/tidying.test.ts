@@ -23,7 +23,7 @@ test('collects once after a burst, when it has been quiet for a moment, and then
   expect(seen.collected).toBe(1);
 });
 
-test('collects at most once a minute, and never in the midst of work', () => {
+test('collects at most once a minute, and in the midst of work only where that does not end for so long', () => {
   const { clock, seen, tidying } = started();
   tidying.soon();
   clock.advance(3000);
@@ -32,13 +32,18 @@ test('collects at most once a minute, and never in the midst of work', () => {
     clock.advance(5000);
   }
   expect(seen.collected).toBe(2);
-  for (let busy = 0; busy < 120; busy += 1) {
-    tidying.soon();
-    clock.advance(1000);
-  }
+  const work = (seconds: number) => {
+    for (let second = 0; second < seconds; second += 1) {
+      tidying.soon();
+      clock.advance(1000);
+    }
+  };
+  work(59);
   expect(seen.collected).toBe(2);
-  clock.advance(3000);
-  expect(seen.collected).toBe(3);
+  work(200);
+  expect(seen.collected).toBe(6);
+  clock.advance(600_000);
+  expect([seen.collected, clock.timers]).toEqual([7, 0]);
 });
 
 test('stopped, it collects nothing', () => {

@@ -3,12 +3,17 @@ import { type Clock, systemClock } from './clock.ts';
 
 /** Work that comes in drops is one burst. */
 const QUIET_MS = 3000;
-/** To collect everything takes some 50 ms with 500 Memcacheds, in which nothing else goes on. */
+/**
+ * To collect everything takes some 50 ms with 500 Memcacheds, in which nothing else goes on: so seldom, and in the midst
+ * of work only where that does not end for so long.
+ */
 const PAUSE_MS = 60_000;
 
 export class Tidying {
   readonly #collect: () => void;
   readonly #clock: Clock;
+  /** Since when there has been work, and when some came last. */
+  #busySince = 0;
   #busyAt = 0;
   #tidiedAt = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | undefined;
@@ -21,7 +26,9 @@ export class Tidying {
   /** There is work. When there has been none for a moment, what it has left behind is collected. */
   soon(): void {
     this.#busyAt = this.#clock.now();
-    if (!this.#cancel) this.#wait();
+    if (this.#cancel) return;
+    this.#busySince = this.#busyAt;
+    this.#wait();
   }
 
   stop(): void {
@@ -30,12 +37,17 @@ export class Tidying {
   }
 
   #wait(): void {
-    const due = Math.max(this.#busyAt + QUIET_MS, this.#tidiedAt + PAUSE_MS);
+    const due = Math.max(this.#overAt(), this.#tidiedAt + PAUSE_MS);
     this.#cancel = this.#clock.after(Math.max(0, due - this.#clock.now()), () => {
-      if (this.#clock.now() < this.#busyAt + QUIET_MS) return this.#wait();
+      if (this.#clock.now() < this.#overAt()) return this.#wait();
       this.#cancel = undefined;
       this.#tidiedAt = this.#clock.now();
       this.#collect();
     });
+  }
+
+  /** When the burst is over, or has to be interrupted. */
+  #overAt(): number {
+    return Math.min(this.#busyAt + QUIET_MS, this.#busySince + PAUSE_MS);
   }
 }
