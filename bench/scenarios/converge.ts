@@ -31,7 +31,7 @@ export interface Convergence {
   readonly others: number;
 }
 
-/** The operator gives memory back when it has been quiet for a moment, but once a minute at most, and has done so when it had started. */
+/** The operator gives memory back when it has been quiet for a moment, but once a minute at most, and may have done so amid its work. */
 const GIVEN_BACK_MS = 62_000;
 
 /** The children that each of the Memcacheds wants, whatever becomes of its pods: the bare client makes the same. */
@@ -46,11 +46,11 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
   const { audit, machine } = site;
   const { count } = scene;
   await settled(operator, audit, scene.signal);
-  const [before, since] = [await operator.usage(), performance.now()];
+  const before = await operator.usage();
   const [times, others] = await machine.during([operator.pid], () => arrival({ site, operator, ...scene }));
   const requests = await settled(operator, audit, scene.signal);
   const after = await operator.usage();
-  await sleep(Math.max(0, GIVEN_BACK_MS - (performance.now() - since)), undefined, { signal: scene.signal });
+  await sleep(GIVEN_BACK_MS, undefined, { signal: scene.signal });
   const { residentMB: settledMB, fileMB } = await operator.usage();
   return {
     count,
