@@ -7,6 +7,7 @@ import { auditLog } from '../../devcluster/control-plane.ts';
 import { memcachedKind } from '../../src/api/index.ts';
 import { disruptionBudgetKind } from '../../src/children/disruption-budget.ts';
 import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
+import { apiErrorFrom } from '../../src/runtime/client/index.ts';
 import { type ApiRequest, AuditLog } from '../audit.ts';
 import { inParallel, namesOf } from '../crowd.ts';
 import { timed } from '../progress.ts';
@@ -100,10 +101,11 @@ async function besideEcho(scene: Scene, work: () => Promise<unknown>): Promise<v
     let { generation, resourceVersion } = metadata;
     while (!signal.aborted) {
       const options = { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion, signal };
-      for await (const { object } of client.watch(memcachedKind, options)) {
+      for await (const { type, object } of client.watch(memcachedKind, options)) {
+        if (type === 'ERROR') throw apiErrorFrom(object);
         const { metadata: now } = object as KubernetesObject;
         resourceVersion = now.resourceVersion;
-        if (now.generation === generation) continue;
+        if (type !== 'MODIFIED' || now.generation === generation) continue;
         generation = now.generation;
         const body = { data: { generation: String(generation) } };
         await client.patch(configMapKind, name, namespace, { type: 'merge', body, signal: scene.signal });

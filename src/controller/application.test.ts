@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { disruptionBudgetKind } from '../children/disruption-budget.ts';
 import { example } from '../children/example.ts';
+import { serviceMonitorKind } from '../children/service-monitor.ts';
 import type { Kind, KubernetesObject, OwnerReference } from '../kubernetes/object.ts';
 import { ApiError, type Client } from '../runtime/client/index.ts';
 import { applyStep } from './application.ts';
@@ -108,4 +109,18 @@ test.each([
   const step = { verb: 'wait', kind: disruptionBudgetKind, observed } as const;
   const { fault } = await applyStep(step, memcached, {} as Client, signal);
   expect(fault).toEqual(message && { reason: 'ApplyFailed', message });
+});
+
+const TERMINATING = 'create not allowed while custom resource definition is terminating';
+
+test.each([
+  ['a kind that is gone', serviceMonitorKind, 404, 'the server could not find the requested resource', true],
+  ['a kind that is leaving', serviceMonitorKind, 403, `servicemonitors "my-cache" is forbidden: ${TERMINATING}`, true],
+  ['a kind that is leaving an older server', serviceMonitorKind, 405, TERMINATING, true],
+  ['a kind that it may not make', serviceMonitorKind, 403, 'servicemonitors "my-cache" is forbidden', false],
+  ['a kind that every cluster has', disruptionBudgetKind, 404, 'namespaces "default" not found', false],
+])('%s gets no child, and that is a fault only where it stays', async (_, kind, status, message, isMoot) => {
+  const client = { apply: () => Promise.reject(new ApiError(status, { message })) } as Partial<Client> as Client;
+  const outcome = await applyStep({ verb: 'create', kind, desired: budget(1, []) }, memcached, client, signal);
+  expect([outcome.isMoot ?? false, outcome.fault?.reason]).toEqual([isMoot, isMoot ? undefined : 'ApplyFailed']);
 });

@@ -1,6 +1,6 @@
 /** Carries out the steps. A step that fails keeps neither the others nor the status from happening. */
 import type { Memcached } from '../api/index.ts';
-import { MANAGED_BY } from '../children/index.ts';
+import { children, MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly object?: KubernetesObject;
   readonly fault?: Fault;
   readonly error?: Error;
-  /** There was nothing to do, after all: what had to go is gone, or somebody else's. */
+  /** There was nothing to do, after all: what had to go is gone or somebody else's, or its kind is leaving the cluster. */
   readonly isMoot?: true;
 }
 
@@ -38,7 +38,7 @@ export async function applyStep(step: Step, owner: Memcached, client: Writer, si
     if (step.verb === 'update') return { step, object: await update(step, client, signal) };
     return (await remove(step, owner, client, signal)) ? { step } : { step, isMoot: true };
   } catch (caught) {
-    if (isNotFound(caught) && step.verb === 'delete') return { step, isMoot: true };
+    if (isMoot(step, caught)) return { step, isMoot: true };
     const error = caught instanceof Error ? caught : new Error(String(caught));
     return { step, error, fault: { reason: 'ApplyFailed', message: `${step.kind.kind}: ${error.message}` } };
   }
@@ -153,6 +153,17 @@ async function pass(
   } catch (error) {
     if (!isConflict(error)) throw error; // else they are somebody's already
   }
+}
+
+/**
+ * Whether the child is gone that had to go, or its kind is leaving the cluster: the watch of its definition tells that as
+ * well, but not always before it is noticed here. (A server that finds other words for it is reported, until the watch tells.)
+ */
+function isMoot({ verb, kind }: Step, error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  const mayLeave = children.some((child) => child.kind === kind && child.needsCrd);
+  if (error.status === 404) return verb === 'delete' || mayLeave;
+  return mayLeave && error.message.includes('custom resource definition is terminating');
 }
 
 function apply(

@@ -147,8 +147,8 @@ function isDone({ step, fault }: Outcome): boolean {
   return !fault && step.verb !== 'wait';
 }
 
-function isCreation({ step, fault }: Outcome): boolean {
-  return step.verb === 'create' && !fault;
+function isCreation({ step, fault, isMoot }: Outcome): boolean {
+  return step.verb === 'create' && !fault && !isMoot;
 }
 
 function isPaused({ metadata }: Memcached): boolean {
