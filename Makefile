@@ -138,14 +138,15 @@ undeploy: $(INSTALLED) ## Remove it with all Memcacheds; KEEP_CRD=1 leaves those
 BUNDLE_IMG ?= ghcr.io/c5c3/memcached-operator-bundle:v$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
 
 .PHONY: bundle
-bundle: generate ## Write bundle/, bundle.Dockerfile and catalog/, from the same code as config/
+bundle: $(INSTALLED) ## Write bundle/, bundle.Dockerfile and catalog/, from the same code as config/. IMG=… (that of the version)
+	@node src/generate/main.ts $(if $(filter-out file,$(origin IMG)),--image '$(IMG)')
 
 .PHONY: bundle-image
-bundle-image: bundle ## Build the bundle's image, without Docker: an OCI archive, dist/bundle.tar. BUNDLE_IMG=…
+bundle-image: $(INSTALLED) ## Build the bundle's image, without Docker: an OCI archive, dist/bundle.tar. BUNDLE_IMG=…
 	@node deploy/main.ts bundle-image --image '$(BUNDLE_IMG)' --archive dist/bundle.tar
 
 .PHONY: bundle-build bundle-push
-bundle-build: bundle ## Build the bundle's image, with Docker or Podman. BUNDLE_IMG=…
+bundle-build: $(INSTALLED) ## Build the bundle's image, with Docker or Podman. BUNDLE_IMG=…
 	@node deploy/main.ts bundle-build --image '$(BUNDLE_IMG)'
 bundle-push: $(INSTALLED) ## Push it, with Docker or Podman. BUNDLE_IMG=…
 	@node deploy/main.ts docker-push --image '$(BUNDLE_IMG)'

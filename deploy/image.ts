@@ -6,7 +6,7 @@ import { partDirectory } from '../devcluster/parts.ts';
 import { Problem } from '../devcluster/problem.ts';
 import { buildMissing, type ProgressOutput } from '../devcluster/progress.ts';
 import { ownComponent } from '../tools/bill-of-materials.ts';
-import { bundle } from '../tools/bundle.ts';
+import { bundle, commitOf } from '../tools/bundle.ts';
 import { nodePart, platformOf } from './image-base.ts';
 
 const ROOT = path.dirname(import.meta.dirname);
@@ -20,6 +20,7 @@ export function labels(): Readonly<Record<string, string>> {
     'org.opencontainers.image.source': 'https://github.com/c5c3/memcached-operator',
     'org.opencontainers.image.licenses': license,
     'org.opencontainers.image.version': version,
+    'org.opencontainers.image.revision': commitOf(process.env),
   };
 }
 

@@ -14,9 +14,12 @@ interface Workflow {
 }
 
 interface Job {
+  /** Another workflow of ours, instead of steps. */
+  readonly uses?: string;
+  readonly needs?: string;
   readonly 'timeout-minutes'?: number;
   readonly strategy?: { readonly matrix: { readonly target: readonly string[] } };
-  readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
+  readonly steps?: readonly { readonly uses?: string; readonly run?: string }[];
 }
 
 const workflows = globSync('.github/workflows/*.yaml', { cwd: root }).map((name) => {
@@ -33,14 +36,20 @@ test.for(workflows)('$name gets few rights, ends some time, and calls what exist
   const targets = new Set(
     [...read('Makefile').matchAll(/^([a-z-]+(?: [a-z-]+)*):/gm)].flatMap(([, all = '']) => all.split(' ')),
   );
-  for (const { steps, strategy, 'timeout-minutes': minutes } of Object.values(workflow.jobs)) {
-    expect(minutes).toBeGreaterThan(0);
+  for (const { uses: other, steps = [], strategy, 'timeout-minutes': minutes } of Object.values(workflow.jobs)) {
+    const isOurs = workflows.some(({ name }) => `./${name}` === other); // it says itself when it ends
+    expect(isOurs || (minutes ?? 0) > 0).toBe(true);
     for (const target of strategy?.matrix.target ?? []) expect(targets).toContain(target);
     for (const { uses = 'none/none@v1', run = '' } of steps) {
       expect(uses).toMatch(/^[\w-]+\/[\w-]+@(v\d+|[0-9a-f]{40})$/);
       for (const [, target] of run.matchAll(/\bmake ([a-z-]+)/g)) expect(targets).toContain(target);
     }
   }
+});
+
+test('what is released has passed all tests', () => {
+  const release = workflows.find(({ name }) => name.endsWith('release.yaml'))?.workflow.jobs['release'];
+  expect(release?.needs).toBe('test');
 });
 
 test('the version is the same wherever it has to be written down', () => {

@@ -20,7 +20,8 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
-export function generatedFiles(): GeneratedFile[] {
+/** With another image of the operator in the bundle than that of the version, if one is given. */
+export function generatedFiles(image?: string): GeneratedFile[] {
   const definition = crd(kubernetesSchemas());
   return [
     manifests('config/crd/memcacheds.yaml', [definition]),
@@ -35,9 +36,9 @@ export function generatedFiles(): GeneratedFile[] {
     manifests('config/prometheus/alerts.yaml', [alertRules()]),
     manifests(`${CHART}/alerts/alerts.yaml`, [ruleGroups()]),
     ...dashboardFiles().map(({ name, text }) => ({ name: `${CHART}/dashboards/${name}`, text })),
-    ...Object.entries(bundle(ROOT, definition)).map(([name, objects]) => manifests(`bundle/${name}`, objects)),
+    ...Object.entries(bundle(ROOT, definition, image)).map(([name, objects]) => manifests(`bundle/${name}`, objects)),
     { name: 'bundle.Dockerfile', text: `# ${MARK}\n${bundleDockerfile()}` },
-    manifests('catalog/memcached-operator/catalog.yaml', releasedCatalog(ROOT)),
+    manifests('catalog/memcached-operator/catalog.yaml', releasedCatalog(ROOT, { image })),
     { name: 'docs/api-reference.md', text: `<!-- ${MARK} -->\n${apiReference()}` },
   ];
 }

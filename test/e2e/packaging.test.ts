@@ -8,14 +8,17 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { buildImage } from '../../deploy/image.ts';
 import { writeInstallFile } from '../../deploy/install-file.ts';
+import { run } from '../../devcluster/command.ts';
 import { kubeconfigOf } from '../../devcluster/instance.ts';
 import { load } from '../../devcluster/load.ts';
+import { programPath } from '../../devcluster/programs.ts';
 import { type Memcached, memcachedKind } from '../../src/api/index.ts';
 import { deploymentKind, MANAGED_SELECTOR } from '../../src/children/index.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { type Client, isNotFound } from '../../src/runtime/client/index.ts';
 import { eventually, ROOT, startCluster, stopCluster, type TestCluster } from '../support/cluster.ts';
 import { operatorPods, SYSTEM, untilAdmitting, untilDeployed } from '../support/deployed.ts';
+import { blocksOf, commandsOf } from '../support/documentation.ts';
 import { prepareForExamples } from '../support/example-surroundings.ts';
 import { CHART, helm, RELEASE } from '../support/helm.ts';
 import { administrator, isReady, isUpToDate, memcached } from '../support/memcacheds.ts';
@@ -136,7 +139,8 @@ const FORBIDDEN = [
   'create memcacheds',
   'delete memcacheds',
   'patch customresourcedefinitions/memcacheds.memcached.c5c3.io -A',
-  'get customresourcedefinitions/certificates.cert-manager.io -A',
+  'get customresourcedefinitions/memcacheds.memcached.c5c3.io -A',
+  'list customresourcedefinitions/certificates.cert-manager.io -A',
   'patch validatingwebhookconfigurations/other -A',
   'delete validatingwebhookconfigurations/memcached-operator-validating-webhook-configuration -A',
   'get leases -n kube-system',
@@ -214,6 +218,34 @@ test('each example becomes ready', async ({ signal }) => {
     }),
   );
   await cluster.kubectl(['delete', '--ignore-not-found', ...EXAMPLES.flatMap((file) => ['-f', file])], { signal });
+});
+
+test('the commands of the documentation that need servers work', async ({ signal }) => {
+  const directory = await mkdtemp(path.join(work, 'reader-'));
+  const env = {
+    KUBECONFIG: kubeconfigOf(cluster.instance),
+    PATH: `${path.dirname(programPath('kubectl'))}:/usr/bin:/bin`,
+  };
+  const type = (script: string) => run('bash', ['-c', script], { cwd: directory, env, signal });
+
+  const quickStart = 'docs/quick-start.md';
+  await writeFile(path.join(directory, 'my-cache.yaml'), blocksOf(quickStart, 'yaml')[0] ?? '');
+  const block = (word: string) => blocksOf(quickStart, 'sh').find((one) => one.includes(word)) ?? '';
+  expect(await type(block('apply -f'))).toContain('AllReplicasReady');
+  expect(await type(block('port-forward'))).toMatch(/STORED\s+VALUE hello 0 5\s+world\s+END/);
+
+  await cluster.kubectl(['patch', 'mc', 'my-cache', '--type=merge', '-p', '{"spec":{"monitoring":{"enabled":true}}}']);
+  await eventually('it has exporters', () => get('my-cache'), isReady, signal);
+  const commands = ['docs/troubleshooting.md', 'docs/conditions.md', 'docs/runbooks.md'].flatMap(commandsOf);
+  const asking = commands.filter((command) => / (logs|wait) /.test(command) && !command.includes('--previous')); // no container has crashed
+  expect(asking.length).toBeGreaterThan(5);
+  for (const command of asking) await type(command.replace(/ \| grep .*$/, '')); // which fails when there is nothing to find
+  const [forward = '', ...others] = commands.filter((command) => command.includes(' port-forward '));
+  expect(others).toEqual([]);
+  const read = String.raw`until exec 3<>/dev/tcp/localhost/9150; do sleep 1; done 2>/dev/null
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3; cat <&3; kill %1`;
+  expect(await type(`${forward} & ${read}`)).toMatch(/^memcached_up 1$/m);
+  await cluster.kubectl(['delete', 'mc', 'my-cache'], { signal });
 });
 
 /** Creates a Memcached every second until it is enough. */
@@ -316,4 +348,19 @@ test('uninstalled by Helm, the operator is gone, and Memcacheds with their serve
   expect(await servers()).toEqual(before);
   expect((await all()).every((one) => isUpToDate(one))).toBe(true);
   await cluster.kubectl(['annotate', 'mc', '--all', 'nobody=answers']); // and nobody has to
+});
+
+test('installed by Helm again, it goes on where it was; and where nothing was, it begins', async ({ signal }) => {
+  const before = await servers();
+  await inCluster('install', [CHART, ...SETTINGS], signal); // the definition had stayed
+  await touchAll('installed again', signal);
+  expect(await servers()).toEqual(before);
+
+  await inCluster('uninstall', [], signal);
+  const crd = 'crd/memcacheds.memcached.c5c3.io';
+  await cluster.kubectl(['delete', crd, `namespace/${OPERATOR_NAMESPACE}`, '--timeout=300s'], { signal });
+  await inCluster('install', [CHART, ...SETTINGS, '--create-namespace'], signal);
+  await client.create(memcachedKind, memcached('first', FRUGAL));
+  const first = await eventually('the first one is ready', () => get('first'), isReady, signal);
+  expect(isReady(first)).toBe(true);
 });

@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { CHART, helm, kustomized, type Manifest, rendered } from '../support/helm.ts';
 import { needPrograms } from '../support/programs.ts';
 
@@ -105,6 +106,68 @@ test('values become flags', async () => {
   expect(JSON.stringify(all)).not.toMatch(/webhookconfigurations|webhook-certificate/);
 });
 
+const POD = 'spec.template.spec';
+const CONTAINER = `${POD}.containers[0]`;
+const SPREAD = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
+const ZONE = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'Exists' }] }] };
+const AFFINITY = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: ZONE } };
+const ISSUER = { kind: 'ClusterIssuer', name: 'internal' };
+/** The operator knows itself by these: nobody may change them. */
+const SELECTED = {
+  'app.kubernetes.io/name': 'memcached-operator',
+  'app.kubernetes.io/component': 'controller-manager',
+};
+const NOT_OURS = { 'app.kubernetes.io/name': 'another' };
+const PEER = { ipBlock: { cidr: '10.0.0.0/8' } };
+
+/** What is set, in which objects and where it has to be; and as what, where that is not what was set. */
+const PLACES: readonly [value: string, set: unknown, kind: string, at: string, is?: unknown][] = [
+  ['replicas', 3, 'Deployment', 'spec.replicas'],
+  ['image.repository', 'mirror/operator', 'Deployment', `${CONTAINER}.image`, 'mirror/operator:latest'],
+  ['image.pullPolicy', 'Always', 'Deployment', `${CONTAINER}.imagePullPolicy`],
+  ['imagePullSecrets', [{ name: 'mirror' }], 'Deployment', `${POD}.imagePullSecrets`],
+  ['fullnameOverride', 'caches', 'Deployment', 'metadata.name', 'caches-controller-manager'],
+  ['serviceAccount.annotations', { role: 'a' }, 'ServiceAccount', 'metadata.annotations'],
+  ['resources.requests', { cpu: '20m', memory: null }, 'Deployment', `${CONTAINER}.resources.requests`, { cpu: '20m' }],
+  ['resources.limits', { cpu: 2, memory: null }, 'Deployment', `${CONTAINER}.resources.limits`, { cpu: 2 }],
+  ['podLabels', { ...NOT_OURS, team: 'a' }, 'Deployment', 'spec.template.metadata.labels', { ...SELECTED, team: 'a' }],
+  ['podAnnotations', { team: 'b' }, 'Deployment', 'spec.template.metadata.annotations.team', 'b'],
+  ['priorityClassName', 'system-cluster-critical', 'Deployment', `${POD}.priorityClassName`],
+  ['nodeSelector', { disk: 'ssd' }, 'Deployment', `${POD}.nodeSelector`, { 'kubernetes.io/os': 'linux', disk: 'ssd' }],
+  ['tolerations', [{ key: 'control', operator: 'Exists' }], 'Deployment', `${POD}.tolerations`],
+  ['affinity', AFFINITY, 'Deployment', `${POD}.affinity`],
+  ['topologySpreadConstraints', [SPREAD], 'Deployment', `${POD}.topologySpreadConstraints`],
+  ['webhooks.issuerRef', ISSUER, 'Certificate', 'spec.issuerRef'],
+  ['metrics.serviceMonitor.labels', { team: 'c' }, 'ServiceMonitor', 'metadata.labels.team', 'c'],
+  ['metrics.serviceMonitor.interval', '15s', 'ServiceMonitor', 'spec.endpoints[0].interval'],
+  ['alerts.labels', { team: 'd' }, 'PrometheusRule', 'metadata.labels.team', 'd'],
+  ['dashboards.labels', { team: 'e' }, 'ConfigMap', 'metadata.labels.team', 'e'],
+  ['dashboards.annotations', { team: 'f' }, 'ConfigMap', 'metadata.annotations', { team: 'f' }],
+  ['networkPolicy.metricsFrom', [PEER], 'NetworkPolicy', 'spec.ingress[1].from'],
+  ['networkPolicy.apiServerPorts', [7443], 'NetworkPolicy', 'spec.egress[0].ports', [{ port: 7443 }]],
+];
+
+test('each value is where it belongs', async () => {
+  const on = ['metrics.serviceMonitor', 'alerts', 'dashboards', 'networkPolicy'].map((part) => `${part}.enabled=true`);
+  const switches = ['--set', [...on, 'webhooks.certificates=cert-manager'].join()];
+  const sets = PLACES.flatMap(([value, set]) => ['--set-json', `${value}=${JSON.stringify(set)}`]);
+  const all = await rendered([...NO_CRD, ...LATEST, ...switches, ...sets]);
+  for (const [value, set, kind, at, is = set] of PLACES) {
+    const objects = only(all, kind);
+    expect.soft(objects, value).not.toEqual([]);
+    for (const object of objects) expect.soft(object, value).toHaveProperty(at, is);
+  }
+  // Another issuer needs no authority of the chart's own.
+  expect(names(only(all, 'Issuer'))).toEqual([]);
+  expect(names(only(all, 'Certificate'))).toEqual(['memcached-operator-webhook']);
+});
+
+test('metrics that nobody may read let nobody in', async () => {
+  const policy = { enabled: true, metricsFrom: [] };
+  const all = await rendered([...NO_CRD, '--set-json', `networkPolicy=${JSON.stringify(policy)}`]);
+  expect(only(all, 'NetworkPolicy')[0]).toHaveProperty('spec.ingress', [{ ports: [{ port: 'webhooks' }] }]);
+});
+
 test('what is switched off is not there, and what is switched on is', async () => {
   const off = ['crds.install', 'rbac.userRoles', 'podDisruptionBudget.enabled'].flatMap((one) => [
     '--set',
@@ -116,14 +179,14 @@ test('what is switched off is not there, and what is switched on is', async () =
   expect(names(only(without, 'ClusterRole')).filter((name) => /viewer|editor/.test(name))).toEqual([]);
   const one = await rendered([...NO_CRD, '--set', 'replicas=1']);
   expect(only(one, 'PodDisruptionBudget')).toEqual([]);
-  const readers = [
-    ...NO_CRD,
-    '--set',
-    'metrics.readers[0].name=prometheus',
-    '--set',
-    'metrics.readers[0].namespace=monitoring',
-  ];
-  expect(names(only(await rendered(readers), 'ClusterRoleBinding'))).toContain('memcached-operator-metrics-reader');
+  const reader = { name: 'prometheus', namespace: 'monitoring' };
+  const readers = [...NO_CRD, '--set-json', `metrics.readers=${JSON.stringify([reader])}`];
+  expect(only(await rendered(readers), 'ClusterRoleBinding')).toContainEqual(
+    expect.objectContaining({
+      metadata: expect.objectContaining({ name: 'memcached-operator-metrics-reader' }),
+      subjects: [{ kind: 'ServiceAccount', ...reader }],
+    }),
+  );
 });
 
 test('dashboards become ConfigMaps that Grafana finds, letter by letter', async () => {
@@ -164,11 +227,30 @@ test.for([
   await expect(rendered(['--set', set])).rejects.toThrow(complaint);
 });
 
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
+}
+
+/** Where the two differ. Below a list, or what is empty by default, the values have nothing to show. */
+function differences(value: unknown, { properties, additionalProperties }: Schema, at = ''): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length === 0) return [];
+  if (!properties) return additionalProperties ? [] : [`the schema does not say what may be in ${at}`];
+  const loose = additionalProperties === false ? [] : [`the schema allows more in ${at}`];
+  const shown = new Map<string, unknown>(Object.entries(value));
+  const keys = new Set([...shown.keys(), ...Object.keys(properties)]);
+  const inside = [...keys].flatMap((key) => {
+    const property = properties[key];
+    const name = `${at}.${key}`;
+    if (!property) return [`${name} is not in the schema`];
+    return shown.has(key) ? differences(shown.get(key), property, name) : [`${name} is not in the values`];
+  });
+  return [...loose, ...inside];
+}
+
 test('every value is in the schema, and the schema has no other', async () => {
-  const shown = await helm(['show', 'values', CHART]);
-  const { properties } = JSON.parse(await readFile(path.join(CHART, 'values.schema.json'), 'utf8')) as {
-    properties: object;
-  };
-  const keys = [...shown.matchAll(/^(\w+):/gm)].map(([, key]) => key);
-  expect(new Set(Object.keys(properties))).toEqual(new Set([...keys, 'global']));
+  const values = parse(await helm(['show', 'values', CHART])) as object;
+  const schema = JSON.parse(await readFile(path.join(CHART, 'values.schema.json'), 'utf8')) as Schema;
+  const helms = { global: {} };
+  expect(differences({ ...values, ...helms }, schema)).toEqual([]);
 });

@@ -1,9 +1,11 @@
-/** Images are reproducible: the same inputs give the same bytes. */
+/** What is in the images; and that they are reproducible: the same inputs give the same bytes. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildImage, labels } from '../../deploy/image.ts';
+import { run } from '../../devcluster/command.ts';
 import { imageFile, images } from '../../devcluster/images/index.ts';
 import { programPart } from '../../devcluster/programs.ts';
 import { buildMissing } from '../../devcluster/progress.ts';
@@ -34,4 +36,36 @@ test.each(['localhost/pause:1', 'docker.io/prom/memcached-exporter:v0.15.4'])('%
     );
   }
   expect(digests[1]).toBe(digests[0]);
+});
+
+test("the operator's image has what it needs, what belongs to it, and no shell", async ({ signal }) => {
+  const file = path.join(directory, 'image.tar');
+  const { digest } = await buildImage('example.com/operator:v1', file, { signal, output: process.stdout });
+  await run('tar', ['-xf', file, '-C', directory], { signal });
+  const blob = (of: string) => path.join(directory, 'blobs', of.replace(':', '/'));
+  const parsed = async (of: string) => JSON.parse(await readFile(blob(of), 'utf8')) as unknown;
+  const manifest = (await parsed(digest)) as { config: { digest: string }; layers: { digest: string }[] };
+  const { config } = (await parsed(manifest.config.digest)) as { config: Readonly<Record<string, unknown>> };
+  expect(config).toMatchObject({ User: '65532:65532', Labels: labels() });
+  const listings = manifest.layers.map((layer) => run('tar', ['-tf', blob(layer.digest)], { signal }));
+  const names = (await Promise.all(listings)).flatMap((listing) =>
+    listing
+      .trim()
+      .split('\n')
+      .map((name) => name.replace(/^\.?\/?/, '')),
+  );
+  const script = ['memcached-operator.mjs', 'memcached-operator.mjs.map'];
+  expect(names).toEqual(
+    expect.arrayContaining([
+      'usr/bin/node',
+      ...script,
+      'memcached-operator.licenses.txt',
+      'memcached-operator.cdx.json',
+    ]),
+  );
+  const programs = names.filter((name) => /(^|\/)s?bin\/[^/]+$/.test(name));
+  console.log(
+    `${names.length} files, ${((await stat(file)).size / 1e6).toFixed(1)} MB; programs: ${programs.join(', ')}`,
+  );
+  expect(programs).toEqual(['usr/bin/node']);
 });

@@ -60,9 +60,11 @@ async function validated(catalog: readonly object[], signal: AbortSignal): Promi
 
 test('the catalog is valid, also with an upgrade from an earlier version', async ({ signal }) => {
   await run(programPath('opm'), ['validate', path.join(ROOT, 'catalog')], { signal });
-  expect(await validated(releasedCatalog(ROOT, ['0.0.9']), signal)).toBe('valid');
+  expect(await validated(releasedCatalog(ROOT, { earlier: ['0.0.9'] }), signal)).toBe('valid');
   // Two ends of a channel: nothing would lead from the earlier version to the present one.
-  const [first, channel, ...bundles] = releasedCatalog(ROOT, ['0.0.9']) as { entries: { name: string }[] }[];
+  const [first, channel, ...bundles] = releasedCatalog(ROOT, { earlier: ['0.0.9'] }) as {
+    entries: { name: string }[];
+  }[];
   const apart = { ...channel, entries: channel?.entries.map(({ name }) => ({ name })) };
   expect(await validated([first ?? {}, apart, ...bundles], signal)).toMatch(/head/);
 });

@@ -7,10 +7,16 @@ export const pages = ['README.md', ...readdirSync(path.join(ROOT, 'docs')).map((
   (name) => name.endsWith('.md'),
 );
 
+/** The languages of blocks; those without one are drawings. A block in another one would be overlooked. */
+const LANGUAGES = ['yaml', 'sh', 'console', 'ini', ''];
+
 /** The blocks of a page in this language, also those in lists. */
 export function blocksOf(page: string, language: string): string[] {
   const text = readFileSync(path.join(ROOT, page), 'utf8');
-  return [...text.matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)]
+  const blocks = [...text.matchAll(/^( *)```(.*)\n([\s\S]*?)^ *```$/gm)];
+  const unknown = blocks.map(([, , named = '']) => named).filter((named) => !LANGUAGES.includes(named));
+  if (unknown.length > 0) throw new Error(`${page} has a block in ${unknown.join()}, not in ${LANGUAGES.join(' ')}`);
+  return blocks
     .filter(([, , named]) => named === language)
     .map(([, indentation = '', , block = '']) => block.replaceAll(new RegExp(`^${indentation}`, 'gm'), ''));
 }

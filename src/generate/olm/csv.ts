@@ -30,6 +30,8 @@ export interface OperatorDeployment {
 
 export interface CsvParts {
   readonly version: string;
+  /** The operator's. */
+  readonly image: string;
   readonly deployment: OperatorDeployment;
   /** Memcacheds that a console offers to begin with. */
   readonly examples: readonly object[];
@@ -39,7 +41,7 @@ export interface CsvParts {
 }
 
 export function csv(parts: CsvParts): object {
-  const { version, deployment } = parts;
+  const { version, image, deployment } = parts;
   const permissions = (rules: readonly object[]) => [{ serviceAccountName: SERVICE_ACCOUNT, rules }];
   return {
     apiVersion: 'operators.coreos.com/v1alpha1',
@@ -51,7 +53,7 @@ export function csv(parts: CsvParts): object {
       install: {
         strategy: 'deployment',
         spec: {
-          deployments: [deploymentFor(deployment, version)],
+          deployments: [deploymentFor(deployment, image)],
           clusterPermissions: permissions(rulesOf('watched', 'cluster')),
           permissions: permissions(rulesOf('own')),
         },
@@ -61,8 +63,8 @@ export function csv(parts: CsvParts): object {
         supported: type === 'AllNamespaces',
       })),
       relatedImages: [
-        { name: 'manager', image: imageOf(version) },
-        ...operands().map(({ name, image }) => ({ name, image })),
+        { name: 'manager', image },
+        ...operands().map((operand) => ({ name: operand.name, image: operand.image })),
       ],
       webhookdefinitions: webhookDefinitions(deployment.metadata.name),
     },
@@ -71,7 +73,7 @@ export function csv(parts: CsvParts): object {
 
 export const csvName = (version: string) => `memcached-operator.v${version}`;
 
-const imageOf = (version: string) => `${REPOSITORY}:v${version}`;
+export const imageOf = (version: string) => `${REPOSITORY}:v${version}`;
 
 /** The images that the operator runs; mirrors replace them by these variables. */
 function operands() {
@@ -81,12 +83,12 @@ function operands() {
   ];
 }
 
-function annotations({ version, examples }: CsvParts): object {
+function annotations({ image, examples }: CsvParts): object {
   return {
     'alm-examples': JSON.stringify(examples, undefined, 2),
     capabilities: 'Seamless Upgrades',
     categories: 'Database',
-    containerImage: imageOf(version),
+    containerImage: image,
     description: 'Runs memcached servers, with names that stay',
     repository: HOME,
     support: 'c5c3',
@@ -130,13 +132,13 @@ function definition(): object {
   };
 }
 
-/** The Deployment of config/, with the image of this version, the names of its operands, and the certificate of the Lifecycle Manager. */
-function deploymentFor({ metadata, spec }: OperatorDeployment, version: string): object {
+/** The Deployment of config/, with an image, the names of its operands, and the certificate of the Lifecycle Manager. */
+function deploymentFor({ metadata, spec }: OperatorDeployment, image: string): object {
   const containers = spec.template.spec.containers.map((container) => ({
     ...container,
-    image: imageOf(version),
+    image,
     args: [...(container.args ?? []), `--webhook-cert-dir=${CERTIFICATE}`],
-    env: [...(container.env ?? []), ...operands().map(({ variable, image }) => ({ name: variable, value: image }))],
+    env: [...(container.env ?? []), ...operands().map((operand) => ({ name: operand.variable, value: operand.image }))],
   }));
   const template = { ...spec.template, spec: { ...spec.template.spec, containers } };
   return { name: metadata.name, label: metadata.labels, spec: { ...spec, template } };

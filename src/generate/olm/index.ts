@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { metricsReader, userRbac } from '../rbac.ts';
 import { CHANNEL, type Csv, catalog, PACKAGE } from './catalog.ts';
-import { csv, type OperatorDeployment } from './csv.ts';
+import { csv, imageOf, type OperatorDeployment } from './csv.ts';
 
 /** Releases before the present one, oldest first. */
 const EARLIER: readonly string[] = [];
@@ -13,12 +13,12 @@ const EXAMPLES = ['basic-cache', 'ha-cache', 'secure-cache', 'scaling-cache'];
 /** Objects by the name of the file that has them. */
 export type Manifests = Readonly<Record<string, readonly object[]>>;
 
-/** Everything is read below this directory: version, Deployment, examples. */
-export function bundle(root: string, definition: object): Manifests {
+/** Everything is read below this directory: version, Deployment, examples. The image is that of the version, unless another is given. */
+export function bundle(root: string, definition: object, image?: string): Manifests {
   const others = ['disruption-budget', 'metrics-service'].map((name) => manifest(root, `config/manager/${name}.yaml`));
   const named = [...others.map(withoutNamespace), metricsReader(), ...userRbac()] as Named[];
   return {
-    'manifests/memcached-operator.clusterserviceversion.yaml': [currentCsv(root)],
+    'manifests/memcached-operator.clusterserviceversion.yaml': [currentCsv(root, image)],
     'manifests/memcached.c5c3.io_memcacheds.yaml': [definition],
     ...Object.fromEntries(named.map((object) => [`manifests/${fileOf(object)}`, [object]])),
     'metadata/annotations.yaml': [{ annotations: annotations() }],
@@ -26,14 +26,18 @@ export function bundle(root: string, definition: object): Manifests {
 }
 
 /** With each release one more version, of which each replaces the one before it. */
-export function releasedCatalog(root: string, earlier: readonly string[] = EARLIER): object[] {
+export function releasedCatalog(
+  root: string,
+  { image, earlier = EARLIER }: { readonly image?: string | undefined; readonly earlier?: readonly string[] } = {},
+): object[] {
   const [icon, description] = [own('icon.svg'), own('description.md')];
-  return catalog({ icon, description, earlier, current: currentCsv(root) as Csv });
+  return catalog({ icon, description, earlier, current: currentCsv(root, image) as Csv });
 }
 
-function currentCsv(root: string): object {
+function currentCsv(root: string, image = imageOf(versionOf(root))): object {
   return csv({
     version: versionOf(root),
+    image,
     deployment: manifest(root, 'config/manager/deployment.yaml') as OperatorDeployment,
     examples: EXAMPLES.map((name) => withoutNamespace(manifest(root, `examples/${name}.yaml`))),
     icon: own('icon.svg'),

@@ -71,6 +71,15 @@ test('the Deployment is that of config/, with the image of the version and the c
   expect(podWithout(ours?.spec)).toEqual(podWithout(spec));
 });
 
+test('another image is named wherever that of the version would be', () => {
+  const image = 'registry.example.com/memcached-operator:mine';
+  const own = `ghcr.io/c5c3/memcached-operator:v${csv.spec.version}`;
+  const replaced = (made: unknown) => JSON.parse(JSON.stringify(made).replaceAll(own, image)) as unknown;
+  expect(JSON.stringify(files)).toContain(own);
+  expect(bundle(ROOT, definition, image)).toEqual(replaced(files));
+  expect(releasedCatalog(ROOT, { image })).toEqual(replaced(releasedCatalog(ROOT)));
+});
+
 test('the permissions are those of config/', () => {
   const roles = all('config/rbac/role.yaml');
   const rulesOf = (kind: string) =>
@@ -119,7 +128,7 @@ test('the image is labelled as the bundle is annotated', () => {
 });
 
 test('each version replaces the one before it, and the first one whatever was there before', () => {
-  const [, channel] = releasedCatalog(ROOT, ['0.0.1', '0.0.2']) as { entries: object[] }[];
+  const [, channel] = releasedCatalog(ROOT, { earlier: ['0.0.1', '0.0.2'] }) as { entries: object[] }[];
   const { version } = csv.spec;
   expect(channel?.entries).toEqual([
     { name: 'memcached-operator.v0.0.1', skipRange: '<0.0.1' },
