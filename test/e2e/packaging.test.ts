@@ -236,6 +236,8 @@ test('the commands of the documentation that need servers work', async ({ signal
 
   await cluster.kubectl(['patch', 'mc', 'my-cache', '--type=merge', '-p', '{"spec":{"monitoring":{"enabled":true}}}']);
   await eventually('it has exporters', () => get('my-cache'), isReady, signal);
+  const pods = () => cluster.kubectl(['get', 'pods', '-l', 'app.kubernetes.io/instance=my-cache', '-o', 'name']);
+  await eventually('earlier servers are gone', pods, (seen) => seen.trim().split('\n').length === 3, signal);
   const commands = ['docs/troubleshooting.md', 'docs/conditions.md', 'docs/runbooks.md'].flatMap(commandsOf);
   const asking = commands.filter((command) => / (logs|wait) /.test(command) && !command.includes('--previous')); // no container has crashed
   expect(asking.length).toBeGreaterThan(5);
