@@ -20,6 +20,8 @@ export interface Floor {
   readonly others: number;
 }
 
+export const configMapKind: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
+
 const namespaceKind: Kind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
 
 /** Before the floor is measured, so that it is not the one who finds everything cold. */

@@ -10,6 +10,7 @@ import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
 import { apiErrorFrom } from '../../src/runtime/client/index.ts';
 import { type ApiRequest, AuditLog } from '../audit.ts';
 import { inParallel, namesOf } from '../crowd.ts';
+import { configMapKind } from '../floor.ts';
 import { timed } from '../progress.ts';
 import { type Row, rowsFor } from '../rows.ts';
 import type { Scenario, Scene } from '../scenario.ts';
@@ -22,8 +23,6 @@ const PAUSE_MS = 100;
 /** So many have work for longer than the changes take that are measured meanwhile. */
 const MOST_IN_STORM = 500;
 const POLL_MS = 10;
-
-const configMapKind: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 
 /** The last of the crowd; storms pass it by. */
 const probedOf = (count: number) => `cache-${count}`;

@@ -4,7 +4,7 @@ import { deploymentKind } from '../../src/children/index.ts';
 import { secretKind } from '../../src/controller/secrets/secrets.ts';
 import type { Kind } from '../../src/kubernetes/object.ts';
 import { inParallel } from '../crowd.ts';
-import { createNamespace } from '../floor.ts';
+import { configMapKind, createNamespace } from '../floor.ts';
 import type { Operator } from '../operator.ts';
 import { timed } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
@@ -15,8 +15,6 @@ import { shareDuring } from '../share.ts';
 const NAMESPACE = 'bench-noise';
 const SECONDS = 60;
 const UPDATES_PER_S = 30;
-
-const configMapKind: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 
 /** A kilobyte each, as certificates and the configuration of others are. */
 const content = { data: { file: 'x'.repeat(1000) } };

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { buildImage, labels } from '../../deploy/image.ts';
-import { run } from '../../devcluster/command.ts';
 import { imageFile, images } from '../../devcluster/images/index.ts';
 import { programPart } from '../../devcluster/programs.ts';
 import { buildMissing } from '../../devcluster/progress.ts';
+import { contentsOf } from '../support/image-archive.ts';
 
 let directory: string;
 
@@ -41,19 +41,8 @@ test.each(['localhost/pause:1', 'docker.io/prom/memcached-exporter:v0.15.4'])('%
 test("the operator's image has what it needs, what belongs to it, and no shell", async ({ signal }) => {
   const file = path.join(directory, 'image.tar');
   const { digest } = await buildImage('example.com/operator:v1', file, { signal, output: process.stdout });
-  await run('tar', ['-xf', file, '-C', directory], { signal });
-  const blob = (of: string) => path.join(directory, 'blobs', of.replace(':', '/'));
-  const parsed = async (of: string) => JSON.parse(await readFile(blob(of), 'utf8')) as unknown;
-  const manifest = (await parsed(digest)) as { config: { digest: string }; layers: { digest: string }[] };
-  const { config } = (await parsed(manifest.config.digest)) as { config: Readonly<Record<string, unknown>> };
+  const { config, names } = await contentsOf(file, digest, directory, signal);
   expect(config).toMatchObject({ User: '65532:65532', Labels: labels() });
-  const listings = manifest.layers.map((layer) => run('tar', ['-tf', blob(layer.digest)], { signal }));
-  const names = (await Promise.all(listings)).flatMap((listing) =>
-    listing
-      .trim()
-      .split('\n')
-      .map((name) => name.replace(/^\.?\/?/, '')),
-  );
   const script = ['memcached-operator.mjs', 'memcached-operator.mjs.map'];
   expect(names).toEqual(
     expect.arrayContaining([

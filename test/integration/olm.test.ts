@@ -9,6 +9,7 @@ import { CommandFailed, run } from '../../devcluster/command.ts';
 import { programPath } from '../../devcluster/programs.ts';
 import { releasedCatalog } from '../../src/generate/olm/index.ts';
 import { ROOT } from '../support/cluster.ts';
+import { contentsOf } from '../support/image-archive.ts';
 import { needPrograms } from '../support/programs.ts';
 
 const BUNDLE = path.join(ROOT, 'bundle');
@@ -87,17 +88,8 @@ test('what the catalog says of the bundle is what opm finds in it', async ({ sig
 test('the image has the files of the bundle, and labels that say so', async ({ signal }) => {
   const file = path.join(directory, 'bundle.tar');
   const { digest } = await buildBundleImage('example.com/bundle:v1', file, signal);
-  await run('tar', ['-xf', file, '-C', directory], { signal });
-  const blob = async (of: string) =>
-    JSON.parse(await readFile(path.join(directory, 'blobs', of.replace(':', '/')), 'utf8')) as {
-      readonly config: { readonly digest: string; readonly Labels: Readonly<Record<string, string>> };
-      readonly layers: readonly { readonly digest: string }[];
-    };
-  const manifest = await blob(digest);
-  const labels = (await blob(manifest.config.digest)).config.Labels;
-  expect(labels['operators.operatorframework.io.bundle.package.v1']).toBe('memcached-operator');
-  const layer = path.join(directory, 'blobs', (manifest.layers[0]?.digest ?? '').replace(':', '/'));
-  const names = (await run('tar', ['-tf', layer], { signal })).split('\n');
+  const { config, names } = await contentsOf(file, digest, directory, signal);
+  expect(config.Labels['operators.operatorframework.io.bundle.package.v1']).toBe('memcached-operator');
   expect(names.some((name) => name.endsWith(CSV))).toBe(true);
   expect(names.some((name) => name.endsWith('metadata/annotations.yaml'))).toBe(true);
 });
