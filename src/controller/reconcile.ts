@@ -20,7 +20,7 @@ import { summaryOf } from './statistics/summary.ts';
 /** How soon to look again at a Memcached that is not ready, should no change tell us to. */
 const NOT_READY_MS = 10_000;
 
-/** How soon to look again after a creation, should the watch be late. */
+/** How soon to look again after something was written, should the watch be late. */
 const ECHO_MS = 1000;
 
 export interface Reconciler extends Planner {
@@ -31,7 +31,8 @@ export interface Reconciler extends Planner {
   readonly pace: Pace;
 }
 
-export async function reconcile(key: string, by: Reconciler, { signal }: ReconcileContext): Promise<Result | void> {
+export async function reconcile(key: string, by: Reconciler, context: ReconcileContext): Promise<Result | void> {
+  const { signal, othersWait } = context;
   const memcached = by.world.memcached(key);
   if (!memcached || memcached.metadata.deletionTimestamp) return; // garbage collection removes the children
   if (await settleReplicas(key, memcached, by, signal)) return { requeueAfterMs: ECHO_MS };
@@ -41,8 +42,9 @@ export async function reconcile(key: string, by: Reconciler, { signal }: Reconci
   const outcomes = await applyAll(key, steps, memcached, by, signal);
 
   for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);
-  // What was created comes back by the watch and is reported then: the children of all come before the status of one.
-  if (outcomes.length > 0 && outcomes.every(isCreation)) return { requeueAfterMs: ECHO_MS };
+  // What was written comes back by the watch and is reported then: the children of all come before the status of one.
+  const isReportedLater = outcomes.every(isCreation) || (othersWait() && outcomes.every(isWritten));
+  if (outcomes.length > 0 && isReportedLater) return { requeueAfterMs: ECHO_MS };
 
   const seen = observe(key, memcached, by, plan, outcomes);
   const status = statusOf(memcached, seen, by.now());
@@ -147,8 +149,12 @@ function isDone({ step, fault }: Outcome): boolean {
   return !fault && step.verb !== 'wait';
 }
 
-function isCreation({ step, fault, isMoot }: Outcome): boolean {
-  return step.verb === 'create' && !fault && !isMoot;
+function isCreation(outcome: Outcome): boolean {
+  return outcome.step.verb === 'create' && isWritten(outcome);
+}
+
+function isWritten({ object }: Outcome): boolean {
+  return object !== undefined;
 }
 
 function isPaused({ metadata }: Memcached): boolean {

@@ -187,3 +187,18 @@ test('with a signal that was given before, it begins nothing', async () => {
   await ended;
   expect(begun).toEqual([]);
 });
+
+test('tells a reconcile whether others wait who want something new', async () => {
+  const seen: [string, boolean][] = [];
+  const { queue, end } = start(async (key, { othersWait }) => void seen.push([key, othersWait()]), { concurrency: 1 });
+  queue.add('first', 'wish');
+  queue.add('second', 'wish');
+  queue.add('third', 'change');
+  await turn();
+  expect(seen).toEqual([
+    ['first', true],
+    ['second', false], // a mere change is nobody's wish
+    ['third', false],
+  ]);
+  await end();
+});

@@ -14,6 +14,8 @@ export interface Result {
 export interface ReconcileContext {
   /** The same in everything that this reconcile logs. */
   readonly reconcileId: string;
+  /** Whether others wait who want something new: what need not be done at once can come after them. */
+  readonly othersWait: () => boolean;
   /** Aborted when the operator has to stop and the time of grace is over. */
   readonly signal: AbortSignal;
 }
@@ -61,7 +63,8 @@ async function work(options: WorkersOptions, signal: AbortSignal): Promise<void>
   const { queue, onReconciled, clock = systemClock, newId = randomUUID } = options;
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
     const since = clock.now();
-    const outcome = await reconcileOnce(key, options, { reconcileId: newId(), signal });
+    const context = { reconcileId: newId(), othersWait: () => queue.wishes > 0, signal };
+    const outcome = await reconcileOnce(key, options, context);
     onReconciled?.(outcome, clock.now() - since);
     queue.done(key);
   }

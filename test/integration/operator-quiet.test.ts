@@ -80,6 +80,25 @@ test.for(['stopped', 'killed'] as const)(
   },
 );
 
+test('while many want something new, all get it before most are told so', async ({ signal }) => {
+  const mark = await markOf(at.cluster);
+  const body = { spec: { service: { annotations: { 'example.org/note': 'hello' } } } };
+  process.kill(at.operator.pid, 'SIGSTOP'); // so that it finds them all waiting
+  await Promise.all(names.map((name) => at.client.patch(memcachedKind, name, NAMESPACE, { type: 'merge', body })));
+  process.kill(at.operator.pid, 'SIGCONT');
+  const list = async () => (await at.client.list<Memcached>(memcachedKind, { namespace: NAMESPACE })).items;
+  const isTold = ({ metadata, status }: Memcached) => status?.observedGeneration === metadata.generation;
+  await until(at, 'all are told', list, (items) => items.every(isTold), signal);
+  await calm();
+  const requests = (await requestsSince(at.cluster, mark))
+    .toSorted((a, b) => a.requestReceivedTimestamp.localeCompare(b.requestReceivedTimestamp))
+    .map(nameOf);
+  const statuses = requests.slice(0, requests.lastIndexOf('patch services')).filter((name) => name.endsWith('/status'));
+  console.log(`${statuses.length} of ${COUNT} were told before the last had what it wanted`);
+  expect(requests.filter((name) => name === 'patch services')).toHaveLength(COUNT);
+  expect(statuses.length).toBeLessThan(COUNT / 4);
+});
+
 test('one that leads renews its Lease every two seconds, and asks nothing else', async ({ signal }) => {
   await at.operator.stop();
   at.operator = await Operator.start(at.kubeconfig, signal, ['--leader-elect']);

@@ -61,6 +61,11 @@ export class WorkQueue {
     return PRIORITIES.reduce((sum, priority) => sum + this.#lanes[priority].size, 0);
   }
 
+  /** How many of them are of somebody who wants something new. */
+  get wishes(): number {
+    return this.#lanes.wish.size;
+  }
+
   /** How many keys wait for their time. */
   get delayed(): number {
     return this.#delays.size;
