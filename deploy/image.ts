@@ -30,11 +30,14 @@ export function labels(): Readonly<Record<string, string>> {
  */
 export const modestNode = {
   flags: [
-    '--max-semi-space-size=4',
-    '--heap-growing-percent=20',
+    '--max-semi-space-size=2',
+    '--heap-growing-percent=10',
     '--single-threaded-gc',
+    '--no-separate-gc-phases',
+    '--memory-saver-mode',
     '--no-memory-reducer',
     '--no-turbofan',
+    '--no-node-snapshot',
     '--expose-gc',
   ],
   environment: { MALLOC_ARENA_MAX: '1', NODE_ENV: 'production' },
