@@ -30,8 +30,8 @@ export function labels(): Readonly<Record<string, string>> {
  */
 export const modestNode = {
   flags: [
-    '--max-semi-space-size=2',
-    '--heap-growing-percent=10',
+    '--max-semi-space-size=4',
+    '--heap-growing-percent=20',
     '--single-threaded-gc',
     '--no-separate-gc-phases',
     '--memory-saver-mode',
@@ -40,7 +40,7 @@ export const modestNode = {
     '--no-node-snapshot',
     '--expose-gc',
   ],
-  environment: { MALLOC_ARENA_MAX: '1', NODE_ENV: 'production' },
+  environment: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768', NODE_ENV: 'production' },
 } as const;
 
 export const config: ImageConfig = {

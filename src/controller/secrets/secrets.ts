@@ -85,10 +85,11 @@ export class Secrets {
   }
 }
 
-function identityOf({ metadata: { name, namespace, uid, resourceVersion } }: KubernetesObject): StoredObject {
-  return { metadata: { name, namespace, uid, resourceVersion } };
+/** No more than that: there may be thousands of which nobody here has heard. A version is never that of two Secrets. */
+function identityOf({ metadata: { name, namespace, resourceVersion } }: KubernetesObject): StoredObject {
+  return { metadata: { name, namespace, resourceVersion } };
 }
 
-function versionOf({ metadata: { uid, resourceVersion } }: StoredObject): string {
-  return `${uid} ${resourceVersion}`;
+function versionOf({ metadata: { resourceVersion = '' } }: StoredObject): string {
+  return resourceVersion;
 }
