@@ -102,6 +102,8 @@ const runs: readonly Settings[] = [
   ].map(withArgs),
   { threads: 2, extraArgs: ['-o', 'hashpower=12'] },
   { maxItemSize: '96k', extraArgs: ['-o', 'slab_chunk_max=16'] },
+  { maxItemSize: '1m', extraArgs: ['-o', 'slab_chunk_max=3,no_chunked_items'] },
+  { maxItemSize: '1m', extraArgs: ['-o', 'slab_chunk_max=3', '-o', 'slab_chunk_max=512'] },
   { maxItemSize: '1536k', extraArgs: ['-o', 'no_chunked_items'] },
   { maxItemSize: '8704k', maxMemoryMB: 17 },
   { maxConnections: 29 },
@@ -124,6 +126,9 @@ const ends: readonly Settings[] = [
     ['-o', 'hashpower=11'],
     ['-o', 'hot_lru_pct=41'],
     ['-o', 'slab_chunk_max=3'],
+    ['-o', 'slab_chunk_max=0'],
+    ['-o', 'slab_chunk_max=2048'],
+    ['-o', 'no_chunked_items,slab_chunk_max=3'],
   ].map(withArgs),
   ...[
     ['-o', 'temporary_ttl=61,no_lru_maintainer'],

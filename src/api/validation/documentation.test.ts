@@ -40,6 +40,7 @@ const mistakes: readonly Memcached[] = [
     args('--disable-cas=1'),
     args('-f', '1'),
     args('-o', 'hashpower=12,hot_lru_pct=79,temporary_ttl=1,no_modern,slab_sizes=1', '-N', '9'),
+    args('-o', 'slab_chunk_max=3'),
     args('-o', 'ext_path=/tmp/x:1m,ext_page_size=7'),
     budget({ minAvailable: 1, maxUnavailable: 1 }),
     budget({}),

@@ -30,6 +30,11 @@ interface ExtendedOption {
 /** Items are stored in pages of this size. */
 export const PAGE_KB = 1024;
 
+/** Whether a page is made of whole pieces. */
+export function fillsPage({ chunkKb }: Pick<Tuning, 'chunkKb'>): boolean {
+  return PAGE_KB % (chunkKb || Infinity) === 0;
+}
+
 export function untuned(): Tuning {
   return {
     hashpower: 16,
@@ -46,11 +51,6 @@ export function untuned(): Tuning {
 }
 
 const flag: ExtendedOption = {};
-
-const chunk: ValueRule = {
-  must: `a power of two from 1 to ${PAGE_KB}`,
-  holds: (value) => PAGE_KB % (wholeNumber(value) || Infinity) === 0,
-};
 
 /** Those that are the user's to set. */
 const options: Readonly<Record<string, ExtendedOption>> = {
@@ -103,7 +103,7 @@ const options: Readonly<Record<string, ExtendedOption>> = {
   slab_automove_ratio: { value: numberAbove(0, 1) },
   slab_automove_window: { value: integer(3, 1800) },
   slab_chunk_max: {
-    value: chunk,
+    value: amount,
     set(tuning, value) {
       tuning.chunkKb = wholeNumber(value) ?? 0;
       tuning.isChunkSet = true;

@@ -99,8 +99,8 @@ describe('refused by memcached', () => {
       '[0]: Invalid value: "hash_algorithm=md5": the value of hash_algorithm must be one of jenkins, murmur3, xxh3',
     ],
     [
-      ['-o', 'slab_chunk_max=3'],
-      '[0]: Invalid value: "slab_chunk_max=3": the value of slab_chunk_max must be a power of two from 1 to 1024',
+      ['-o', 'slab_chunk_max=x'],
+      '[0]: Invalid value: "slab_chunk_max=x": the value of slab_chunk_max must be a whole number',
     ],
     [
       ['-o', 'ext_path=/dev/shm/x'],
@@ -140,6 +140,14 @@ describe('refused by memcached, taken together', () => {
       'Invalid value: "temporary_ttl": temporary_ttl needs lru_maintainer: remove no_lru_maintainer and no_modern',
     ],
     [
+      ['-o', 'slab_chunk_max=3'],
+      'Invalid value: "slab_chunk_max=3": slab_chunk_max must be a power of two from 1 to 1024',
+    ],
+    [
+      ['-o', 'no_chunked_items,slab_chunk_max=0'],
+      'Invalid value: "slab_chunk_max=0": slab_chunk_max must be a power of two from 1 to 1024',
+    ],
+    [
       ['-o', 'slab_sizes=100-108'],
       'Invalid value: "slab_sizes=100-108": slab_sizes must be at most 62 numbers from 48 to 524288, joined by "-", each more than 8 above the one before',
     ],
@@ -167,6 +175,7 @@ describe('refused by memcached, taken together', () => {
     [['-o', 'hashpower=12,hashpower=13']],
     [['-o', 'hot_lru_pct=41,warm_lru_pct=39']],
     [['-o', 'no_modern,temporary_ttl=61,lru_maintainer']],
+    [['-o', 'slab_chunk_max=3,slab_chunk_max=512']],
     [['-o', 'slab_sizes=48-57-66']],
     [['-o', 'ext_path=/dev/shm/x:8m,ext_page_size=8']],
   ])('but not %j', ([args = []]) => {

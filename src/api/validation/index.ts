@@ -43,6 +43,7 @@ import {
 } from './security.ts';
 import { structureErrors } from './structure.ts';
 import {
+  chunksFillPages,
   hashTableCoversThreads,
   lruSharesFit,
   napiIdsFitThreads,
@@ -64,6 +65,7 @@ export const checks: readonly Check[] = [
   napiIdsFitThreads,
   lruSharesFit,
   temporaryItemsAreMaintained,
+  chunksFillPages,
   slabSizesGrow,
   storageIsWritable,
   storagePagesFit,

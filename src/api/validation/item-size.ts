@@ -1,5 +1,5 @@
 /** The largest item must fit into the memory, and be made of whole pieces. */
-import { PAGE_KB } from './extended-options.ts';
+import { fillsPage, PAGE_KB } from './extended-options.ts';
 import { type Check, invalid } from './field-error.ts';
 import { itemKilobytes, largestChunkKb, tuningOf } from './tuning.ts';
 
@@ -8,6 +8,7 @@ const MAX_ITEM_KB = 1024 * 1024;
 export const itemSizeFits: Check = ({ spec }) => {
   const { maxItemSize, maxMemoryMB, extraArgs } = spec.memcached;
   const tuning = tuningOf(extraArgs);
+  if (!fillsPage(tuning)) return []; // that has to be put right first
   const kilobytes = itemKilobytes(maxItemSize);
   const chunk = largestChunkKb(tuning, kilobytes);
   const half = (maxMemoryMB * 1024) / 2;

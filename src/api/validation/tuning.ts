@@ -1,6 +1,6 @@
 /** Options of memcached that are fine one by one, but with which, taken together, it would not start. */
 import { atoi, wholeNumber } from './c-numbers.ts';
-import { isTaken, PAGE_KB, readExtendedOptions, type Tuning, untuned } from './extended-options.ts';
+import { fillsPage, isTaken, PAGE_KB, readExtendedOptions, type Tuning, untuned } from './extended-options.ts';
 import { type Check, invalid } from './field-error.ts';
 import { readCommandLine } from './option-reader.ts';
 
@@ -61,6 +61,14 @@ export const temporaryItemsAreMaintained: Check = ({ spec }) => {
   return [
     invalid(field, 'temporary_ttl', 'temporary_ttl needs lru_maintainer: remove no_lru_maintainer and no_modern'),
   ];
+};
+
+/** Of several sizes of pieces, memcached minds the last one only. */
+export const chunksFillPages: Check = ({ spec }) => {
+  const tuning = tuningOf(spec.memcached.extraArgs);
+  if (fillsPage(tuning)) return [];
+  const detail = `slab_chunk_max must be a power of two from 1 to ${PAGE_KB}`;
+  return [invalid(field, `slab_chunk_max=${tuning.chunkKb}`, detail)];
 };
 
 const MAX_SLAB_SIZES = 62;
