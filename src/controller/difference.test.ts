@@ -127,6 +127,19 @@ test('whoever starts to scale by itself gets the present number of servers held'
   expect(difference(example(scaling), {}, seen(withDeployment(given)))[0]).not.toHaveProperty('handOver');
 });
 
+test('new servers in place of all others are a rollout, more or fewer of them are not', () => {
+  const deployment = { wanted: 3, ownsReplicas: true } as ObservedDeployment;
+  const step = (spec: MemcachedSpec, changes: Partial<ObservedDeployment> = {}) => {
+    const child = { fingerprint: 'other', deployment: { ...deployment, ...changes } };
+    return difference(example(spec), {}, seen(withDeployment(child)))[0];
+  };
+  const autoscaling = { enabled: true, maxReplicas: 9 };
+  expect(step({ replicas: 3 })).toMatchObject({ verb: 'update', isRollout: true });
+  expect(step({ autoscaling }, { ownsReplicas: false })).toMatchObject({ verb: 'update', isRollout: true });
+  expect(step({ replicas: 4 })).not.toHaveProperty('isRollout');
+  expect(step({ autoscaling })).not.toHaveProperty('isRollout'); // the replicas pass to another
+});
+
 test('whoever gets fewer servers loses those without a name that stays', () => {
   const deployment = { wanted: 3, ownsReplicas: true } as ObservedDeployment;
   const pod = (name: string, changes: Partial<ObservedPod> = {}) =>

@@ -1,6 +1,7 @@
 /** What has to be done so that the children are as they should be. */
 import type { DefaultedMemcached } from '../api/index.ts';
 import { type Child, children, deploymentKind, type Surroundings } from '../children/index.ts';
+import type { Deployment } from '../kubernetes/deployment.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { isLeftover } from './leftovers.ts';
 import type { ObservedChild, ObservedPod } from './observed.ts';
@@ -15,6 +16,8 @@ export type Step =
       readonly kind: Kind;
       readonly desired: KubernetesObject;
       readonly uid: string;
+      /** All servers are replaced, as far as can be told. */
+      readonly isRollout?: true;
       readonly handOver?: HandOver;
       readonly farewells?: readonly PodMark[];
     }
@@ -90,7 +93,13 @@ function stepFor(
   if (kind !== deploymentKind) return { verb: 'update', kind, desired, uid };
   const passed = handOver(desired, observed.deployment, memcached);
   const marks = farewells(desired, observed.deployment, seen.pods, surroundings.servers ?? []);
-  return { verb: 'update', kind, desired, uid, farewells: marks, ...(passed && { handOver: passed }) };
+  const rollout = !passed && keepsReplicas(desired as Deployment, observed) && ({ isRollout: true } as const);
+  return { verb: 'update', kind, desired, uid, farewells: marks, ...(passed && { handOver: passed }), ...rollout };
+}
+
+/** Then it is about the servers themselves: almost everything that can be another about them replaces them. */
+function keepsReplicas({ spec }: Deployment, { deployment }: ObservedChild): boolean {
+  return spec.replicas === undefined || spec.replicas === deployment?.wanted;
 }
 
 function asNew(kind: Kind, desired: KubernetesObject, memcached: DefaultedMemcached): KubernetesObject {

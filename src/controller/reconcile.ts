@@ -32,14 +32,18 @@ export interface Reconciler extends Planner {
 }
 
 export async function reconcile(key: string, by: Reconciler, context: ReconcileContext): Promise<Result | void> {
-  const { signal, othersWait } = context;
+  const { signal, priority, othersWait } = context;
   const memcached = by.world.memcached(key);
   if (!memcached || memcached.metadata.deletionTimestamp) return; // garbage collection removes the children
   if (await settleReplicas(key, memcached, by, signal)) return { requeueAfterMs: ECHO_MS };
 
   const plan = await planFor(key, memcached, by, signal);
-  const steps = isPaused(memcached) ? plan.steps.filter(({ kind }) => followsPods(kind)) : plan.steps;
+  // New pods for many at once would keep everybody else waiting: they take turns. Names go on meanwhile.
+  const isPutOff = priority !== 'burden' && !isPaused(memcached) && plan.steps.some(isRollout);
+  const steps = isPaused(memcached) || isPutOff ? plan.steps.filter(({ kind }) => followsPods(kind)) : plan.steps;
   const outcomes = await applyAll(key, steps, memcached, by, signal);
+  const error = plan.error ?? outcomes.find((outcome) => outcome.error)?.error;
+  if (isPutOff && !error) return { isBurden: true };
 
   for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);
   // What was written comes back by the watch and is reported then: the children of all come before the status of one.
@@ -48,7 +52,6 @@ export async function reconcile(key: string, by: Reconciler, context: ReconcileC
 
   const seen = observe(key, memcached, by, plan, outcomes);
   const status = statusOf(memcached, seen, by.now());
-  const error = plan.error ?? outcomes.find((outcome) => outcome.error)?.error;
   // In a rollout numbers change all the time: they can wait a little, for those that come next.
   const waitMs = error || !isDetail(memcached.status, status) ? 0 : by.pace.waitMs(key);
   if (waitMs > 0) return { requeueAfterMs: waitMs };
@@ -147,6 +150,10 @@ function nextLook(
 
 function isDone({ step, fault }: Outcome): boolean {
   return !fault && step.verb !== 'wait';
+}
+
+function isRollout(step: Step): boolean {
+  return step.verb === 'update' && step.isRollout === true;
 }
 
 function isCreation(outcome: Outcome): boolean {

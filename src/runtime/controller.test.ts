@@ -188,6 +188,26 @@ test('with a signal that was given before, it begins nothing', async () => {
   expect(begun).toEqual([]);
 });
 
+test('what makes much work for others comes again, and is told that it may', async () => {
+  const seen: [string, string][] = [];
+  const { queue, end } = start(
+    async (key, { priority }) => {
+      seen.push([key, priority]);
+      return key === 'heavy' && priority !== 'burden' ? { isBurden: true } : undefined;
+    },
+    { concurrency: 1 },
+  );
+  queue.add('heavy', 'wish');
+  queue.add('light');
+  await turn();
+  expect(seen).toEqual([
+    ['heavy', 'wish'],
+    ['light', 'change'],
+    ['heavy', 'burden'],
+  ]);
+  await end();
+});
+
 test('tells a reconcile whether others wait who want something new', async () => {
   const seen: [string, boolean][] = [];
   const { queue, end } = start(async (key, { othersWait }) => void seen.push([key, othersWait()]), { concurrency: 1 });

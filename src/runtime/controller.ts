@@ -4,16 +4,20 @@ import { longestWaitMs } from './client/index.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { partsOf } from './key.ts';
 import type { Log } from './log.ts';
-import type { WorkQueue } from './queue/work-queue.ts';
+import type { Priority, WorkQueue } from './queue/work-queue.ts';
 
 export interface Result {
   /** When to look again although nothing has changed. */
   readonly requeueAfterMs?: number;
+  /** What was left undone makes much work for others: it is called again when that may begin. */
+  readonly isBurden?: true;
 }
 
 export interface ReconcileContext {
   /** The same in everything that this reconcile logs. */
   readonly reconcileId: string;
+  /** As what it was waiting. */
+  readonly priority: Priority;
   /** Whether others wait who want something new: what need not be done at once can come after them. */
   readonly othersWait: () => boolean;
   /** Aborted when the operator has to stop and the time of grace is over. */
@@ -61,9 +65,10 @@ export async function runWorkers(options: WorkersOptions): Promise<void> {
 
 async function work(options: WorkersOptions, signal: AbortSignal): Promise<void> {
   const { queue, onReconciled, clock = systemClock, newId = randomUUID } = options;
-  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+  for (let task = await queue.take(); task !== undefined; task = await queue.take()) {
+    const { key, priority } = task;
     const since = clock.now();
-    const context = { reconcileId: newId(), othersWait: () => queue.wishes > 0, signal };
+    const context = { reconcileId: newId(), priority, othersWait: () => queue.wishes > 0, signal };
     const outcome = await reconcileOnce(key, options, context);
     onReconciled?.(outcome, clock.now() - since);
     queue.done(key);
@@ -75,6 +80,7 @@ async function reconcileOnce(key: string, options: WorkersOptions, context: Reco
   try {
     const result = await reconcile(key, context);
     queue.forget(key);
+    if (result?.isBurden) queue.add(key, 'burden');
     if (result?.requeueAfterMs === undefined) return 'success';
     queue.addAfter(key, result.requeueAfterMs, 'refresh');
     return 'requeue';

@@ -4,8 +4,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { memcachedKind } from '../../src/api/index.ts';
 import type { Memcached } from '../../src/api/memcached.ts';
 import { deploymentKind } from '../../src/children/index.ts';
-import { isWrite, markOf, nameOf, requestsSince, summary } from '../support/audit.ts';
-import { isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
+import { type AuditEntry, isWrite, type Mark, markOf, nameOf, requestsSince, summary } from '../support/audit.ts';
+import { change, isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
 import { Operator } from '../support/operator.ts';
 
 const at = stage({ name: 'test-quiet', form: 'fake', fakeNodes: 5, audit: true });
@@ -29,6 +29,12 @@ async function calm(): Promise<void> {
     await sleep(3000);
     isCalm = (await requestsSince(at.cluster, mark)).every(({ verb }) => verb === 'watch');
   }
+}
+
+/** As the API server has received them. */
+async function inOrderSince(mark: Mark): Promise<AuditEntry[]> {
+  const requests = await requestsSince(at.cluster, mark);
+  return requests.toSorted((a, b) => a.requestReceivedTimestamp.localeCompare(b.requestReceivedTimestamp));
 }
 
 beforeAll(async () => {
@@ -90,13 +96,38 @@ test('while many want something new, all get it before most are told so', async 
   const isTold = ({ metadata, status }: Memcached) => status?.observedGeneration === metadata.generation;
   await until(at, 'all are told', list, (items) => items.every(isTold), signal);
   await calm();
-  const requests = (await requestsSince(at.cluster, mark))
-    .toSorted((a, b) => a.requestReceivedTimestamp.localeCompare(b.requestReceivedTimestamp))
-    .map(nameOf);
+  const requests = (await inOrderSince(mark)).map(nameOf);
   const statuses = requests.slice(0, requests.lastIndexOf('patch services')).filter((name) => name.endsWith('/status'));
   console.log(`${statuses.length} of ${COUNT} were told before the last had what it wanted`);
   expect(requests.filter((name) => name === 'patch services')).toHaveLength(COUNT);
   expect(statuses.length).toBeLessThan(COUNT / 4);
+});
+
+test('while many get new servers, who wants less does not wait for them, and names go on', async ({ signal }) => {
+  const [modest = '', ...others] = names;
+  const [restarted = ''] = others.slice(COUNT / 2);
+  const mark = await markOf(at.cluster);
+  process.kill(at.operator.pid, 'SIGSTOP'); // so that it finds them all waiting
+  await Promise.all(others.map((name) => change(at, name, { spec: { memcached: { verbosity: 1 } } })));
+  await change(at, modest, { spec: { service: { annotations: { 'example.org/note': 'bye' } } } });
+  const itsPods = ['pod', '-l', `app.kubernetes.io/instance=${restarted}`];
+  await at.cluster.kubectl(['delete', ...itsPods]);
+  await at.cluster.kubectl(['wait', '--for=create', ...itsPods, '--timeout=240s']);
+  await at.cluster.kubectl(['wait', '--for=condition=Ready', ...itsPods, '--timeout=240s']);
+  process.kill(at.operator.pid, 'SIGCONT');
+  await settled(signal);
+  await calm();
+  const requests = (await inOrderSince(mark)).map((request) => `${nameOf(request)} ${request.objectRef?.name}`);
+  const rollouts = requests.filter((request) => request.startsWith('patch deployments '));
+  expect(rollouts.toSorted()).toEqual(others.map((name) => `patch deployments ${name}`).toSorted());
+  const served = requests.indexOf(`patch services ${modest}`);
+  const earlier = rollouts.filter((rollout) => requests.indexOf(rollout) < served);
+  console.log(`${earlier.length} of ${rollouts.length} got new servers before the one that wanted none was served`);
+  expect(served).toBeGreaterThanOrEqual(0);
+  expect(earlier.length).toBeLessThan(COUNT / 10);
+  const named = requests.indexOf(`patch endpointslices ${restarted}`);
+  expect(named).toBeGreaterThanOrEqual(0);
+  expect(named).toBeLessThan(requests.indexOf(`patch deployments ${restarted}`));
 });
 
 test('one that leads renews its Lease every two seconds, and asks nothing else', async ({ signal }) => {

@@ -1,7 +1,7 @@
 /** What the work queue should do, for its test: one map from keys to where they are, searched each time. */
-import type { Priority } from './work-queue.ts';
+import type { Priority, Task } from './work-queue.ts';
 
-const ORDER: readonly Priority[] = ['wish', 'change', 'refresh'];
+const ORDER: readonly Priority[] = ['wish', 'change', 'burden', 'refresh'];
 
 const strongest = (priorities: readonly (Priority | undefined)[]): Priority =>
   ORDER.find((one) => priorities.includes(one)) ?? 'refresh';
@@ -9,9 +9,12 @@ const strongest = (priorities: readonly (Priority | undefined)[]): Priority =>
 export class WorkQueueModel {
   readonly #keys = new Map<
     string,
-    { due?: Priority; order?: number; running?: boolean; at?: number; planned?: Priority }
+    { due?: Priority; order?: number; running?: Priority; since?: number; at?: number; planned?: Priority }
   >();
-  readonly #order = { next: 0, wishes: 0, changes: 0 };
+  readonly #taken: Record<Priority, number> = { wish: 0, change: 0, burden: 0, refresh: 0 };
+  #rests: number[] = [];
+  #now = 0;
+  #order = 0;
 
   #of(key: string) {
     const found = this.#keys.get(key) ?? {};
@@ -22,7 +25,7 @@ export class WorkQueueModel {
   add(key: string, priority: Priority) {
     const state = this.#of(key);
     const wanted = strongest([priority, state.due, state.planned]);
-    if (state.due !== wanted) Object.assign(state, { due: wanted, order: this.#order.next++ });
+    if (state.due !== wanted) Object.assign(state, { due: wanted, order: this.#order++ });
     delete state.at;
     delete state.planned;
   }
@@ -35,6 +38,8 @@ export class WorkQueueModel {
   }
 
   pass(now: number) {
+    this.#now = now;
+    this.#rests = this.#rests.filter((end) => end > now);
     const due = [...this.#keys].filter(([, { at }]) => at !== undefined && at <= now);
     for (const [key, { planned }] of due.toSorted(([, a], [, b]) => (a.at ?? 0) - (b.at ?? 0)))
       this.add(key, planned ?? 'refresh');
@@ -51,30 +56,35 @@ export class WorkQueueModel {
       .map(([key]) => key);
   }
 
-  take() {
-    const key = this.#due()[0] ?? '';
-    const state = this.#of(key);
-    state.running = true;
-    delete state.due;
-    return key;
+  /** Whether there is somebody who need not wait any longer. */
+  get hasDue(): boolean {
+    return this.#lanes().length > 0;
   }
 
-  #due(): readonly string[] {
-    const [wishes = [], changes = [], refreshes = []] = ORDER.map((priority) => this.waiting(priority));
-    const order = this.#order;
-    if (wishes.length > 0 && (order.wishes < 9 || changes.length + refreshes.length === 0)) {
-      order.wishes += 1;
-      return order.wishes % 2 === 0 ? wishes.toReversed() : wishes;
-    }
-    order.wishes = 0;
-    const isRefresh = refreshes.length > 0 && (changes.length === 0 || order.changes >= 9);
-    order.changes = isRefresh ? 0 : order.changes + 1;
-    return isRefresh ? refreshes : changes;
+  take(): Task {
+    const lanes = this.#lanes();
+    const [priority = 'refresh', keys = []] = lanes.find(([one]) => this.#taken[one] < 9) ?? lanes.at(-1) ?? [];
+    for (const before of ORDER.slice(0, ORDER.indexOf(priority))) this.#taken[before] = 0;
+    this.#taken[priority] += 1;
+    const isNewest = ['wish', 'burden'].includes(priority) && this.#taken[priority] % 2 === 0;
+    const key = keys.at(isNewest ? -1 : 0) ?? '';
+    const state = this.#of(key);
+    Object.assign(state, { running: priority, since: this.#now });
+    delete state.due;
+    return { key, priority };
+  }
+
+  #lanes(): [Priority, string[]][] {
+    const burdens = [...this.#keys.values()].filter(({ running }) => running === 'burden').length + this.#rests.length;
+    return ORDER.filter((priority) => priority !== 'burden' || burdens < 4)
+      .map((priority): [Priority, string[]] => [priority, this.waiting(priority)])
+      .filter(([, keys]) => keys.length > 0);
   }
 
   done(key: string) {
     const state = this.#of(key);
-    state.running = false;
-    if (state.due) state.order = this.#order.next++; // it joins the others now
+    if (state.running === 'burden') this.#rests.push(this.#now + Math.min(1000, 15 * (this.#now - (state.since ?? 0))));
+    delete state.running;
+    if (state.due) state.order = this.#order++; // it joins the others now
   }
 }

@@ -14,8 +14,12 @@ function manualQueue(random = () => 1) {
 /** Everything that is given out without waiting. */
 async function takeAll(queue: WorkQueue): Promise<(string | undefined)[]> {
   const keys: (string | undefined)[] = [];
-  while (queue.length > 0) keys.push(await queue.take());
+  while (queue.length > 0) keys.push(await take(queue));
   return keys;
+}
+
+async function take(queue: WorkQueue): Promise<string | undefined> {
+  return (await queue.take())?.key;
 }
 
 test('a key that is added often is given out once', async () => {
@@ -39,7 +43,7 @@ test('a key that is added while it runs is given out once more, after it is done
 
 test('whoever waits gets the next key, the longest waiting first', async () => {
   const { queue } = manualQueue();
-  const takers = [queue.take(), queue.take()];
+  const takers = [take(queue), take(queue)];
   queue.add('a');
   queue.add('b');
   expect(await Promise.all(takers)).toEqual(['a', 'b']);
@@ -70,9 +74,9 @@ test('a wish comes before all changes, and one key in ten is of those that come 
 test('of many wishes every other is the newest, so that neither who came late nor who came early waits for all', async () => {
   const queue = new WorkQueue();
   for (let number = 1; number <= 6; number += 1) queue.add(`early-${number}`, 'wish');
-  const taken = [await queue.take(), await queue.take()];
+  const taken = [await take(queue), await take(queue)];
   queue.add('late', 'wish');
-  for (let number = 0; number < 5; number += 1) taken.push(await queue.take());
+  for (let number = 0; number < 5; number += 1) taken.push(await take(queue));
   expect(taken).toEqual(['early-1', 'early-6', 'early-2', 'late', 'early-3', 'early-5', 'early-4']);
 });
 
@@ -82,6 +86,37 @@ test('one key in ten is a refresh, however many changes there are', async () => 
   for (let number = 0; number < 3; number += 1) queue.add(`refresh-${number}`, 'refresh');
   const keys = await takeAll(queue);
   expect([keys.indexOf('refresh-0'), keys.indexOf('refresh-1'), keys.indexOf('refresh-2')]).toEqual([9, 19, 29]);
+});
+
+test('of burdens a few run at once, each followed by a rest in which everything else goes on', async () => {
+  const { clock, queue } = manualQueue();
+  for (let number = 1; number <= 7; number += 1) queue.add(`burden-${number}`, 'burden');
+  queue.add('refresh', 'refresh');
+  queue.add('change');
+  const first = [await take(queue), await take(queue), await take(queue), await take(queue), await take(queue)];
+  expect(first).toEqual(['change', 'burden-1', 'burden-7', 'burden-2', 'burden-6']);
+  expect(await take(queue)).toBe('refresh');
+  const next = take(queue);
+  clock.advance(10);
+  queue.done('burden-7');
+  queue.add('wish', 'wish');
+  expect(await next).toBe('wish');
+  const rested = queue.take();
+  clock.advance(149);
+  expect(queue.running).toBe(6);
+  clock.advance(1);
+  expect(await rested).toEqual({ key: 'burden-3', priority: 'burden' });
+});
+
+test('who was answered slowly does not let others wait for long', async () => {
+  const { clock, queue } = manualQueue();
+  for (let number = 1; number <= 5; number += 1) queue.add(`burden-${number}`, 'burden');
+  for (let number = 1; number <= 4; number += 1) await queue.take();
+  clock.advance(60_000);
+  queue.done('burden-1');
+  const next = take(queue);
+  clock.advance(1000);
+  expect(await next).toBe('burden-3');
 });
 
 test('of several delays the earliest counts, and adding at once replaces them', async () => {
@@ -112,6 +147,8 @@ test('retries wait longer each time, until the failures are forgotten', () => {
 test('shut down, it gives out nothing more and leaves no timer', async () => {
   const { clock, queue } = manualQueue();
   queue.addAfter('later', 10);
+  queue.add('burden', 'burden');
+  queue.done((await take(queue)) ?? '');
   const waiting = queue.take();
   queue.shutDown();
   expect(await waiting).toBeUndefined();
@@ -163,7 +200,7 @@ test('the hooks hear what metrics need', async () => {
 });
 
 const someKey = fc.constantFrom('a', 'b', 'c', 'd', 'e');
-const priority = fc.constantFrom<Priority>('wish', 'change', 'refresh');
+const priority = fc.constantFrom<Priority>('wish', 'change', 'burden', 'refresh');
 const action = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key: someKey, priority }),
   fc.record({ do: fc.constant('addAfter' as const), key: someKey, priority, ms: fc.integer({ min: 1, max: 20 }) }),
@@ -194,7 +231,7 @@ class Twins {
   async perform(next: Action): Promise<{ queue: unknown; model: unknown }> {
     this.#turn += 1;
     const { clock, queue, model } = this;
-    if (next.do === 'take') return queue.length > 0 ? this.#take() : { queue: model.waiting(), model: [] };
+    if (next.do === 'take') return model.hasDue ? this.#take() : { queue: undefined, model: undefined };
     if (next.do === 'advance') {
       clock.advance(next.ms);
       return { queue: undefined, model: model.pass(clock.now()) };
@@ -215,8 +252,9 @@ class Twins {
   }
 
   async #take() {
-    const key = (await this.queue.take()) ?? 'nothing';
-    const answer = { queue: key, model: this.running.has(key) ? 'not one that runs' : this.model.take() };
+    const task = await this.queue.take();
+    const key = task?.key ?? 'nothing';
+    const answer = { queue: task, model: this.running.has(key) ? 'not one that runs' : this.model.take() };
     this.running.add(key);
     return answer;
   }

@@ -2,11 +2,18 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
 import { Delays } from './delays.ts';
+import { Restraint } from './restraint.ts';
 
-/** Somebody wants something new; or something has changed; or it is merely time to look again. */
-export type Priority = 'wish' | 'change' | 'refresh';
+/** Somebody wants something new; something has changed; much work for others is about to begin; it is merely time to look again. */
+export type Priority = 'wish' | 'change' | 'burden' | 'refresh';
 
-const PRIORITIES: readonly Priority[] = ['wish', 'change', 'refresh'];
+const PRIORITIES: readonly Priority[] = ['wish', 'change', 'burden', 'refresh'];
+
+/** What a worker is given, and as what it was waiting. */
+export interface Task {
+  readonly key: string;
+  readonly priority: Priority;
+}
 
 /** Calls for metrics. `length`, `running` and the times of what runs are for those that ask by themselves. */
 export interface QueueHooks {
@@ -35,17 +42,23 @@ const MOST_IN_A_ROW = 9;
  */
 export class WorkQueue {
   /** Waiting keys in their order, with the time since when. */
-  readonly #lanes: Record<Priority, Map<string, number>> = { wish: new Map(), change: new Map(), refresh: new Map() };
-  readonly #running = new Map<string, { readonly since: number; again?: Priority }>();
+  readonly #lanes: Record<Priority, Map<string, number>> = {
+    wish: new Map(),
+    change: new Map(),
+    burden: new Map(),
+    refresh: new Map(),
+  };
+  readonly #running = new Map<string, { readonly since: number; readonly priority: Priority; again?: Priority }>();
+  readonly #burdens: Restraint;
   readonly #failures = new Map<string, number>();
   readonly #delays: Delays<Priority>;
-  readonly #takers: ((key: string | undefined) => void)[] = [];
+  readonly #takers: ((task: Task | undefined) => void)[] = [];
   readonly #backoff: Backoff;
   readonly #hooks: QueueHooks;
   readonly #clock: Clock;
   readonly #random: () => number;
   /** How many were taken from a lane since one that comes after it had its turn. */
-  readonly #inARow = { wish: 0, change: 0, refresh: 0 };
+  readonly #inARow = { wish: 0, change: 0, burden: 0, refresh: 0 };
   #isShutDown = false;
 
   constructor({ backoff = BACKOFF, hooks = {}, clock = systemClock, random = Math.random }: WorkQueueOptions = {}) {
@@ -53,6 +66,7 @@ export class WorkQueue {
     this.#hooks = hooks;
     this.#clock = clock;
     this.#random = random;
+    this.#burdens = new Restraint(() => this.#handOut(), clock);
     this.#delays = new Delays((key, priority) => this.add(key, priority), clock);
   }
 
@@ -61,9 +75,9 @@ export class WorkQueue {
     return PRIORITIES.reduce((sum, priority) => sum + this.#lanes[priority].size, 0);
   }
 
-  /** How many of them are of somebody who wants something new. */
+  /** How many of them are of somebody who wants something new, however much work it is. */
   get wishes(): number {
-    return this.#lanes.wish.size;
+    return this.#lanes.wish.size + this.#lanes.burden.size;
   }
 
   /** How many keys wait for their time. */
@@ -119,8 +133,8 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** The next key, as soon as there is one, or nothing once the queue is shut down. Each is given back by `done`. */
-  async take(): Promise<string | undefined> {
+  /** The next one, as soon as there is one, or nothing once the queue is shut down. Each is given back by `done`. */
+  async take(): Promise<Task | undefined> {
     if (this.#isShutDown) return undefined;
     return this.#next() ?? new Promise((resolve) => this.#takers.push(resolve));
   }
@@ -128,9 +142,12 @@ export class WorkQueue {
   done(key: string): void {
     const running = this.#running.get(key);
     if (!running) return;
+    const ranMs = this.#clock.now() - running.since;
     this.#running.delete(key);
-    this.#hooks.finished?.(this.#clock.now() - running.since);
-    if (running.again && !this.#isShutDown) this.#enqueue(key, running.again);
+    this.#hooks.finished?.(ranMs);
+    if (this.#isShutDown) return;
+    if (running.priority === 'burden') this.#burdens.end(ranMs);
+    if (running.again) this.#enqueue(key, running.again);
   }
 
   /** Gives out no more work. What runs may finish. */
@@ -138,6 +155,7 @@ export class WorkQueue {
     this.#isShutDown = true;
     this.#delays.clear();
     for (const priority of PRIORITIES) this.#lanes[priority].clear();
+    this.#burdens.stop();
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
@@ -155,12 +173,22 @@ export class WorkQueue {
     const since = (present && this.#lanes[present].get(key)) ?? this.#clock.now();
     if (present) this.#lanes[present].delete(key);
     this.#lanes[priority].set(key, since);
-    if (this.#takers.length > 0) this.#takers.shift()?.(this.#next());
+    this.#handOut();
+  }
+
+  /** To the one who has been waiting for it longest, if there is something that may begin. */
+  #handOut(): void {
+    const [taker] = this.#takers;
+    const task = taker && this.#next();
+    if (!task) return;
+    this.#takers.shift();
+    taker(task);
   }
 
   /** The first lane in which somebody waits, unless it is the turn of those after it. */
   #dueLane(): Priority | undefined {
-    const busy = PRIORITIES.filter((priority) => this.#lanes[priority].size > 0);
+    const mayBegin = (priority: Priority) => priority !== 'burden' || this.#burdens.hasRoom;
+    const busy = PRIORITIES.filter((priority) => this.#lanes[priority].size > 0 && mayBegin(priority));
     const due = busy.find((priority) => this.#inARow[priority] < MOST_IN_A_ROW) ?? busy.at(-1);
     for (const priority of due ? PRIORITIES.slice(0, PRIORITIES.indexOf(due)) : []) this.#inARow[priority] = 0;
     return due;
@@ -169,12 +197,12 @@ export class WorkQueue {
   /** Every other wish is the newest one: who wants something while hundreds wait does not wait for all of them, nor for ever. */
   #firstIn(lane: Priority): string | undefined {
     const waiting = this.#lanes[lane];
-    const isTurnOfNewest = lane === 'wish' && this.#inARow.wish % 2 === 1;
+    const isTurnOfNewest = (lane === 'wish' || lane === 'burden') && this.#inARow[lane] % 2 === 1;
     const keys = isTurnOfNewest ? waiting.keys().drop(waiting.size - 1) : waiting.keys();
     return keys.next().value;
   }
 
-  #next(): string | undefined {
+  #next(): Task | undefined {
     const due = this.#dueLane();
     const key = due && this.#firstIn(due);
     if (due === undefined || key === undefined) return undefined;
@@ -182,9 +210,10 @@ export class WorkQueue {
     const waitingSince = this.#lanes[due].get(key) ?? now;
     this.#lanes[due].delete(key);
     this.#inARow[due] += 1;
-    this.#running.set(key, { since: now });
+    if (due === 'burden') this.#burdens.begin();
+    this.#running.set(key, { since: now, priority: due });
     this.#hooks.taken?.(now - waitingSince);
-    return key;
+    return { key, priority: due };
   }
 }
 
