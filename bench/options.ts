@@ -1,6 +1,6 @@
 /** What the benchmark is told on its command line. */
-import { parseArgs } from 'node:util';
 import { modestNode } from '../deploy/image.ts';
+import { readArguments } from '../devcluster/command-line.ts';
 import { Problem } from '../devcluster/problem.ts';
 
 export const SCENARIOS = ['settled', 'restart', 'noise', 'storm', 'latency', 'admission', 'gathering', 'soak'] as const;
@@ -35,7 +35,17 @@ export interface Options {
 }
 
 export function readOptions(args: readonly string[]): Options | 'help' {
-  const values = parse(args);
+  const { values } = readArguments({
+    args,
+    options: {
+      full: { type: 'boolean', default: false },
+      count: { type: 'string' },
+      only: { type: 'string' },
+      sources: { type: 'boolean', default: false },
+      'node-flags': { type: 'string', default: modestNode.flags.join(' ') },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
   if (values.help) return 'help';
   return {
     isFull: values.full,
@@ -46,25 +56,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   };
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        full: { type: 'boolean', default: false },
-        count: { type: 'string' },
-        only: { type: 'string' },
-        sources: { type: 'boolean', default: false },
-        'node-flags': { type: 'string', default: modestNode.flags.join(' ') },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    }).values;
-  } catch (error) {
-    throw new Problem(error instanceof Error ? error.message : String(error), 'See --help.');
-  }
-}
-
-function countOf(text: string): number {
+export function countOf(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count > 0 && count <= 10_000) return count;
   throw new Problem(`"${text}" is no number of Memcacheds.`, 'Use a whole number from 1 to 10000.');

@@ -2,11 +2,11 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { modestNode } from '../deploy/image.ts';
 import { run } from '../devcluster/command.ts';
-import { runCommandLine } from '../devcluster/command-line.ts';
+import { readArguments, runCommandLine } from '../devcluster/command-line.ts';
 import { ROOT } from '../test/support/cluster.ts';
+import { countOf } from './options.ts';
 import { type CpuProfile, flameGraphOf, hottest } from './profiles/flame-graph.ts';
 import { type HeapSnapshot, heapSummary } from './profiles/heap.ts';
 import { say } from './progress.ts';
@@ -20,9 +20,22 @@ const PAGES = path.join(ROOT, 'docs/performance');
 const SNAPSHOT_SIGNAL = 'SIGUSR2';
 const MOST_LINES = 30;
 
+const HELP = `Usage: node bench/profile.ts [--count <n>]
+
+Shows where CPU and memory of the operator go while so many Memcacheds arrive (default: 500), on a cluster of its own:
+a flame graph, profile.svg, and the heap, heap.txt, both in docs/performance.
+`;
+
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: { count: { type: 'string', default: '500' } } });
-  const count = Number(values.count);
+  const { values } = readArguments({
+    args,
+    options: {
+      count: { type: 'string', default: '500' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return void process.stdout.write(HELP);
+  const count = countOf(values.count);
   say((await run(process.execPath, ['tools/bundle.ts'], { cwd: ROOT, signal })).trim());
   await rm(DIRECTORY, { recursive: true, force: true });
   await mkdir(DIRECTORY, { recursive: true });

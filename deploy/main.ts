@@ -1,7 +1,6 @@
 /** The operator's image, and the operator in a cluster: built, deployed, removed. */
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import { runCommandLine } from '../devcluster/command-line.ts';
+import { readArguments, runCommandLine } from '../devcluster/command-line.ts';
 import { load } from '../devcluster/load.ts';
 import { Problem } from '../devcluster/problem.ts';
 import { ownComponent } from '../tools/bill-of-materials.ts';
@@ -39,10 +38,18 @@ Options:
   --help           this text
 `;
 
-type Options = ReturnType<typeof parseOrExplain>['values'];
+const OPTIONS = {
+  image: { type: 'string', default: 'ghcr.io/c5c3/memcached-operator:latest' },
+  archive: { type: 'string', default: path.join(ROOT, 'dist/image.tar') },
+  name: { type: 'string', default: 'default' },
+  'keep-crd': { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+type Options = ReturnType<typeof readArguments<{ options: typeof OPTIONS }>>['values'];
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const { values, positionals } = parseOrExplain(args);
+  const { values, positionals } = readArguments({ args, allowPositionals: true, options: OPTIONS });
   const [command] = positionals;
   if (values.help || command === undefined) process.stdout.write(HELP);
   else if (command === 'image') await image(values, signal);
@@ -132,24 +139,6 @@ async function bundleBuild({ image: name }: Options, signal: AbortSignal): Promi
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-function parseOrExplain(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        image: { type: 'string', default: 'ghcr.io/c5c3/memcached-operator:latest' },
-        archive: { type: 'string', default: path.join(ROOT, 'dist/image.tar') },
-        name: { type: 'string', default: 'default' },
-        'keep-crd': { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-  } catch (error) {
-    throw new Problem(error instanceof Error ? error.message : String(error), 'See --help.');
-  }
 }
 
 await runCommandLine((signal) => main(process.argv.slice(2), signal));

@@ -1,4 +1,5 @@
 /** What every command line of ours has in common: Ctrl-C stops it in order, and an error says what to do. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CommandFailed } from './command.ts';
 import { Problem } from './problem.ts';
 
@@ -15,6 +16,15 @@ export async function runCommandLine(command: (signal: AbortSignal) => Promise<v
   } catch (error) {
     process.exitCode = interrupt.signal.aborted ? 130 : 1;
     process.stderr.write(`\n${interrupt.signal.aborted ? STOPPED : explanation(error)}\n`);
+  }
+}
+
+/** What was asked for. Who writes something else is told so, and where to look. */
+export function readArguments<const Config extends ParseArgsConfig>(config: Config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw new Problem(error instanceof Error ? error.message : String(error), 'See --help.');
   }
 }
 

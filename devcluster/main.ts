@@ -1,7 +1,6 @@
 /** The command line of the embedded cluster. */
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import { runCommandLine } from './command-line.ts';
+import { readArguments, runCommandLine } from './command-line.ts';
 import { down } from './down.ts';
 import { ensurePackages, requireRoot } from './host.ts';
 import { findInstance, kubeconfigOf, NODE_FORMS, type NodeForm } from './instance.ts';
@@ -36,8 +35,17 @@ Environment:
   KUBERNETES       newest (default) or oldest: which Kubernetes the cluster is
 `;
 
+const OPTIONS = {
+  name: { type: 'string', default: 'default' },
+  node: { type: 'string', default: 'real' },
+  'fake-nodes': { type: 'string', default: '10' },
+  audit: { type: 'boolean', default: false },
+  scale: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const { values, positionals } = parseOrExplain(args);
+  const { values, positionals } = readArguments({ args, allowPositionals: true, options: OPTIONS });
   const [command, ...rest] = positionals;
   const [argument, ...more] = rest;
   if (values.help || command === undefined) {
@@ -80,25 +88,6 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
     for (const name of names) process.stdout.write(`${programPath(name)}\n`);
   } else {
     throw new Problem(`There is no command "${command}".`, 'See --help.');
-  }
-}
-
-function parseOrExplain(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        name: { type: 'string', default: 'default' },
-        node: { type: 'string', default: 'real' },
-        'fake-nodes': { type: 'string', default: '10' },
-        audit: { type: 'boolean', default: false },
-        scale: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-  } catch (error) {
-    throw new Problem(error instanceof Error ? error.message : String(error), 'See --help.');
   }
 }
 
