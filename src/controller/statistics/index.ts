@@ -28,10 +28,12 @@ export interface StatisticsOptions {
 /** Asks the servers of every Memcached until it is closed, and queues those that have something new to show. */
 export function gatherStatistics({ worlds, worldOf, queue, log, signal }: StatisticsOptions): Gatherer {
   const credentials = new Map(worlds.map((world) => [world, new Credentials(world.secrets)]));
+  const podsOf = (key: string) => (worldOf(key)?.podsOf(key) ?? []).flatMap((pod) => servingPod(pod) ?? []);
+  const isCalm = (key: string) => isReady(worldOf(key)?.memcached(key)?.status ?? {}) || podsOf(key).length === 0; // the first one calls by itself
   const gatherer: Gatherer = new Gatherer({
     port: SERVER_PORT.port,
     log,
-    podsOf: (key) => (worldOf(key)?.podsOf(key) ?? []).flatMap((pod) => servingPod(pod) ?? []),
+    podsOf,
     async accessOf(key) {
       const world = worldOf(key);
       const memcached = world?.memcached(key);
@@ -39,7 +41,7 @@ export function gatherStatistics({ worlds, worldOf, queue, log, signal }: Statis
       if (!access) throw new Error('the Memcached is gone');
       return access;
     },
-    intervalOf: (key) => (isReady(worldOf(key)?.memcached(key)?.status ?? {}) ? INTERVAL_MS : RESTLESS_MS),
+    intervalOf: (key) => (isCalm(key) ? INTERVAL_MS : RESTLESS_MS),
     onGathered(key) {
       const { status = {} } = worldOf(key)?.memcached(key) ?? {};
       if (isNews(gatherer.answersOf(key) ?? [], status)) queue.add(key, 'refresh');

@@ -134,6 +134,20 @@ test('of several delays the earliest counts, and adding at once replaces them', 
   expect(queue.delayed).toBe(0);
 });
 
+test('who is merely looked at again later comes together with others', async () => {
+  const { clock, queue } = manualQueue();
+  clock.advance(1);
+  queue.addAfter('a', 1000);
+  clock.advance(300);
+  queue.addAfter('b', 1000);
+  queue.addAfter('soon', 900);
+  queue.addAfter('change', 1000, 'change');
+  clock.advance(1000);
+  expect(await takeAll(queue)).toEqual(['change', 'soon']);
+  clock.advance(199);
+  expect(await takeAll(queue)).toEqual(['a', 'b']); // at 1500, both of them
+});
+
 test('retries wait longer each time, until the failures are forgotten', () => {
   const { queue } = manualQueue();
   expect([1, 2, 3].map(() => queue.retry('a'))).toEqual([5, 10, 20]);

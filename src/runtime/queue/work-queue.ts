@@ -33,6 +33,9 @@ export interface WorkQueueOptions {
 
 const BACKOFF: Backoff = { baseMs: 5, capMs: 5 * 60_000 };
 
+/** What is merely looked at again, and not soon, comes together with others: to wake up costs more than to look. */
+const TOGETHER_MS = 500;
+
 /** However many come first, one key in ten is of those that come after them: who waits ages, but does not stop. */
 const MOST_IN_A_ROW = 9;
 
@@ -113,7 +116,8 @@ export class WorkQueue {
 
   addAfter(key: string, ms: number, priority: Priority = 'refresh'): void {
     if (this.#isShutDown || this.#isDue(key)) return;
-    const at = this.#clock.now() + ms;
+    const isLeisurely = priority === 'refresh' && ms >= 2 * TOGETHER_MS;
+    const at = roundedUp(this.#clock.now() + ms, isLeisurely ? TOGETHER_MS : 0);
     const planned = this.#delays.get(key);
     this.#delays.set(key, Math.min(at, planned?.at ?? at), stronger(priority, planned?.value));
   }
@@ -215,6 +219,10 @@ export class WorkQueue {
     this.#hooks.taken?.(now - waitingSince);
     return { key, priority: due };
   }
+}
+
+function roundedUp(time: number, step: number): number {
+  return step === 0 ? time : Math.ceil(time / step) * step;
 }
 
 function stronger(one: Priority, other: Priority | undefined): Priority {
