@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { modestNode } from '../deploy/image.ts';
 import { run } from '../devcluster/command.ts';
 import { readArguments, runCommandLine } from '../devcluster/command-line.ts';
+import { Problem } from '../devcluster/problem.ts';
 import { ROOT } from '../test/support/cluster.ts';
 import { countOf } from './options.ts';
 import { type CpuProfile, flameGraphOf, hottest } from './profiles/flame-graph.ts';
@@ -46,21 +47,21 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
     const scene = { site, operator, namespace: 'bench-crowd', count, isReference: false, signal };
     await converge(scene, { memcachedsMs: 0, childrenMs: 0, cpuMs: 0, others: 0 });
     operator.signal(SNAPSHOT_SIGNAL);
-    const snapshot = await written<HeapSnapshot>('.heapsnapshot', signal);
+    let snapshot = await written<HeapSnapshot>('.heapsnapshot');
+    for (; !snapshot; snapshot = await written('.heapsnapshot')) await sleep(500, undefined, { signal });
     await operator.stop();
-    const profile = await written<CpuProfile>('.cpuprofile', signal);
+    const profile = await written<CpuProfile>('.cpuprofile');
+    if (!profile)
+      throw new Problem('Node could not write the profile in the time that it has to stop.', 'Use a smaller --count.');
     await tell(count, profile, snapshot);
   });
 }
 
-/** What Node writes, as soon as it is whole. */
-async function written<T>(ending: string, signal: AbortSignal): Promise<T> {
-  for (;;) {
-    const name = (await readdir(DIRECTORY)).find((one) => one.endsWith(ending));
-    const text = name === undefined ? '' : await readFile(path.join(DIRECTORY, name), 'utf8');
-    if (text.trimEnd().endsWith('}')) return JSON.parse(text) as T;
-    await sleep(500, undefined, { signal });
-  }
+/** What Node has written, if it is whole. */
+async function written<T>(ending: string): Promise<T | undefined> {
+  const name = (await readdir(DIRECTORY)).find((one) => one.endsWith(ending));
+  const text = name === undefined ? '' : await readFile(path.join(DIRECTORY, name), 'utf8');
+  return text.trimEnd().endsWith('}') ? (JSON.parse(text) as T) : undefined;
 }
 
 async function tell(count: number, profile: CpuProfile, snapshot: HeapSnapshot): Promise<void> {

@@ -138,6 +138,7 @@ test('new servers in place of all others are a rollout, more or fewer of them ar
   expect(step({ autoscaling }, { ownsReplicas: false })).toMatchObject({ verb: 'update', isRollout: true });
   expect(step({ replicas: 4 })).not.toHaveProperty('isRollout');
   expect(step({ autoscaling })).not.toHaveProperty('isRollout'); // the replicas pass to another
+  expect(step({ replicas: 3 }, { ownsReplicas: false })).not.toHaveProperty('isRollout'); // and back
 });
 
 test('whoever gets fewer servers loses those without a name that stays', () => {

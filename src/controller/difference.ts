@@ -93,13 +93,13 @@ function stepFor(
   if (kind !== deploymentKind) return { verb: 'update', kind, desired, uid };
   const passed = handOver(desired, observed.deployment, memcached);
   const marks = farewells(desired, observed.deployment, seen.pods, surroundings.servers ?? []);
-  const rollout = !passed && keepsReplicas(desired as Deployment, observed) && ({ isRollout: true } as const);
+  const rollout = keepsReplicas(desired as Deployment, observed) && ({ isRollout: true } as const);
   return { verb: 'update', kind, desired, uid, farewells: marks, ...(passed && { handOver: passed }), ...rollout };
 }
 
-/** Then it is about the servers themselves: almost everything that can be another about them replaces them. */
-function keepsReplicas({ spec }: Deployment, { deployment }: ObservedChild): boolean {
-  return spec.replicas === undefined || spec.replicas === deployment?.wanted;
+/** Neither their number nor who decides it changes: then it is about the servers themselves, and almost everything about them replaces them. */
+function keepsReplicas({ spec: { replicas } }: Deployment, { deployment }: ObservedChild): boolean {
+  return deployment?.ownsReplicas === (replicas !== undefined) && (replicas ?? deployment.wanted) === deployment.wanted;
 }
 
 function asNew(kind: Kind, desired: KubernetesObject, memcached: DefaultedMemcached): KubernetesObject {

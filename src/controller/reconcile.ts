@@ -12,7 +12,7 @@ import { deeds, news, troubles } from './happenings.ts';
 import type { Pace } from './pace.ts';
 import { followsPods, type Plan, type Planner, planFor } from './plan.ts';
 import { settlement } from './replicas.ts';
-import { isDetail, isReady, report, settle, statusOf } from './report.ts';
+import { isDetail, isReady, isWorse, report, settle, statusOf } from './report.ts';
 import { breachesIn } from './statistics/breaches.ts';
 import type { Gatherer } from './statistics/gatherer.ts';
 import { summaryOf } from './statistics/summary.ts';
@@ -38,33 +38,49 @@ export async function reconcile(key: string, by: Reconciler, context: ReconcileC
   if (await settleReplicas(key, memcached, by, signal)) return { requeueAfterMs: ECHO_MS };
 
   const plan = await planFor(key, memcached, by, signal);
-  // New pods for many at once would keep everybody else waiting: they take turns. Names go on meanwhile.
+  // New servers for many at once would keep everybody else waiting: they take turns, and what else has to be changed waits with them.
   const isPutOff = priority !== 'burden' && !isPaused(memcached) && plan.steps.some(isRollout);
-  const steps = isPaused(memcached) || isPutOff ? plan.steps.filter(({ kind }) => followsPods(kind)) : plan.steps;
-  const outcomes = await applyAll(key, steps, memcached, by, signal);
-  const error = plan.error ?? outcomes.find((outcome) => outcome.error)?.error;
-  if (isPutOff && !error) return { isBurden: true };
+  const goesOn = ({ kind, verb }: Step) =>
+    followsPods(kind) || !(isPaused(memcached) || (isPutOff && verb === 'update'));
+  const outcomes = await applyAll(key, plan.steps.filter(goesOn), memcached, by, signal);
 
   for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);
   // What was written comes back by the watch and is reported then: the children of all come before the status of one.
   const isReportedLater = outcomes.every(isCreation) || (othersWait() && outcomes.every(isWritten));
-  if (outcomes.length > 0 && isReportedLater) return { requeueAfterMs: ECHO_MS };
+  if (!isPutOff && outcomes.length > 0 && isReportedLater) return { requeueAfterMs: ECHO_MS };
 
   const seen = observe(key, memcached, by, plan, outcomes);
   const status = statusOf(memcached, seen, by.now());
+  if (isPutOff) {
+    if (isWorse(memcached.status, status)) await tell(key, memcached, status, plan, by, signal);
+    return { isBurden: true };
+  }
+  const error = plan.error ?? outcomes.find((outcome) => outcome.error)?.error;
   // In a rollout numbers change all the time: they can wait a little, for those that come next.
   const waitMs = error || !isDetail(memcached.status, status) ? 0 : by.pace.waitMs(key);
   if (waitMs > 0) return { requeueAfterMs: waitMs };
+  await tell(key, memcached, status, plan, by, signal);
+
+  if (error) throw error; // tried again, later and later
+  return nextLook(status, outcomes, plan, by.now());
+}
+
+/** The status, and events about what is new in it. */
+async function tell(
+  key: string,
+  memcached: Memcached,
+  status: MemcachedStatus,
+  { remarks }: Plan,
+  by: Reconciler,
+  signal: AbortSignal,
+): Promise<void> {
   for (const trouble of troubles(memcached, status)) by.recordEvent(memcached, trouble);
-  for (const remark of news(memcached, plan.remarks)) by.recordEvent(memcached, remark);
+  for (const remark of news(memcached, remarks)) by.recordEvent(memcached, remark);
   await by.world.writeMemcached(key, async () => {
     const written = await report(memcached, status, by.client, signal);
     if (written) by.pace.spoken(key);
     return written;
   });
-
-  if (error) throw error; // tried again, later and later
-  return nextLook(status, outcomes, plan, by.now());
 }
 
 /** Says whether that was needed: then there is a new spec to carry out. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
 import { ApiError, type Client } from '../runtime/client/index.ts';
-import { isDetail, report } from './report.ts';
+import { isDetail, isWorse, report } from './report.ts';
 
 const condition = {
   type: 'Ready',
@@ -28,6 +28,25 @@ test.each<[string, MemcachedStatus, boolean]>([
 
 test('the first status does not wait', () => {
   expect(isDetail(undefined, before)).toBe(false);
+});
+
+type Value = 'True' | 'False';
+
+test.each<[string, Value, Value, boolean]>([
+  ['as before', 'True', 'False', false],
+  ['no longer available', 'False', 'False', true],
+  ['degraded', 'True', 'True', true],
+])('who is %s does worse or not', (_, available, degraded, expected) => {
+  const told = (one: Value, other: Value): MemcachedStatus => ({
+    conditions: [
+      { ...condition, type: 'Available', status: one },
+      { ...condition, type: 'Degraded', status: other },
+    ],
+  });
+  const good = told('True', 'False');
+  expect(isWorse(good, told(available, degraded))).toBe(expected);
+  expect(isWorse(told(available, degraded), good)).toBe(false);
+  expect(isWorse(undefined, told(available, degraded))).toBe(false);
 });
 
 const memcached: Memcached = {

@@ -43,6 +43,14 @@ export function isDetail(before: MemcachedStatus = {}, after: MemcachedStatus): 
   return !isDeepStrictEqual(before, after) && isDeepStrictEqual(essence(before), essence(after));
 }
 
+/** Whether the servers do worse than was told. */
+export function isWorse(before: MemcachedStatus = {}, after: MemcachedStatus): boolean {
+  const is = ({ conditions = [] }: MemcachedStatus, type: string, value: string) =>
+    conditions.some((one) => one.type === type && one.status === value);
+  const becomes = (type: string, good: string, bad: string) => is(before, type, good) && is(after, type, bad);
+  return becomes('Available', 'True', 'False') || becomes('Degraded', 'False', 'True');
+}
+
 /** Patches the status unless it is the same. Gives the Memcached as it is then. */
 export async function report(
   memcached: Memcached,

@@ -208,6 +208,21 @@ test('what makes much work for others comes again, and is told that it may', asy
   await end();
 });
 
+test('a burden that fails is tried again, later each time, though it is put off in between', async () => {
+  const { clock, logged, queue, end } = start(async (_, { priority }) => {
+    if (priority === 'burden') throw new Error('refused');
+    return { isBurden: true };
+  });
+  queue.add('heavy', 'wish');
+  for (let time = 0; time < 4; time += 1) {
+    await turn();
+    clock.advance(1000);
+  }
+  const waits = logged.map(([, , fields]) => (fields as { retryInMs: number }).retryInMs);
+  expect(waits).toEqual([5, 10, 20, 40]);
+  await end();
+});
+
 test('tells a reconcile whether others wait who want something new', async () => {
   const seen: [string, boolean][] = [];
   const { queue, end } = start(async (key, { othersWait }) => void seen.push([key, othersWait()]), { concurrency: 1 });
@@ -219,6 +234,20 @@ test('tells a reconcile whether others wait who want something new', async () =>
     ['first', true],
     ['second', false], // a mere change is nobody's wish
     ['third', false],
+  ]);
+  await end();
+});
+
+test('only who carries a burden minds others with burdens: they do not wait for the rest', async () => {
+  const seen: [string, boolean][] = [];
+  const { queue, end } = start(async (key, { othersWait }) => void seen.push([key, othersWait()]), { concurrency: 1 });
+  for (const key of ['first', 'second']) queue.add(key, 'burden');
+  queue.add('change');
+  await turn();
+  expect(seen).toEqual([
+    ['first', true],
+    ['change', false],
+    ['second', false],
   ]);
   await end();
 });

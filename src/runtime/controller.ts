@@ -18,7 +18,7 @@ export interface ReconcileContext {
   readonly reconcileId: string;
   /** As what it was waiting. */
   readonly priority: Priority;
-  /** Whether others wait who want something new: what need not be done at once can come after them. */
+  /** Whether others wait for this worker who want something new: what need not be done at once can come after them. */
   readonly othersWait: () => boolean;
   /** Aborted when the operator has to stop and the time of grace is over. */
   readonly signal: AbortSignal;
@@ -68,7 +68,8 @@ async function work(options: WorkersOptions, signal: AbortSignal): Promise<void>
   for (let task = await queue.take(); task !== undefined; task = await queue.take()) {
     const { key, priority } = task;
     const since = clock.now();
-    const context = { reconcileId: newId(), priority, othersWait: () => queue.wishes > 0, signal };
+    const othersWait = () => queue.wishes > 0 || (priority === 'burden' && queue.burdens > 0);
+    const context = { reconcileId: newId(), priority, othersWait, signal };
     const outcome = await reconcileOnce(key, options, context);
     onReconciled?.(outcome, clock.now() - since);
     queue.done(key);
@@ -79,8 +80,8 @@ async function reconcileOnce(key: string, options: WorkersOptions, context: Reco
   const { controller, queue, reconcile, log } = options;
   try {
     const result = await reconcile(key, context);
-    queue.forget(key);
     if (result?.isBurden) queue.add(key, 'burden');
+    else queue.forget(key); // only now: what failed may have been the burden
     if (result?.requeueAfterMs === undefined) return 'success';
     queue.addAfter(key, result.requeueAfterMs, 'refresh');
     return 'requeue';

@@ -4,6 +4,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { annotation, type Memcached, type MemcachedSpec, memcachedKind, withDefaults } from '../../src/api/index.ts';
 import { autoscalerKind } from '../../src/children/autoscaler.ts';
 import { disruptionBudgetKind } from '../../src/children/disruption-budget.ts';
+import { endpointSliceKind } from '../../src/children/endpoint-slice.ts';
 import { children, deploymentKind } from '../../src/children/index.ts';
 import { networkPolicyKind } from '../../src/children/network-policy.ts';
 import { serviceKind } from '../../src/children/service.ts';
@@ -159,6 +160,38 @@ describe('an admission policy', () => {
     const { ms } = await until(at, 'it recovers', look, isReady, signal);
     console.log(`ready ${Math.round(ms)} ms after the policy went`);
     expect(await find(at, kind, 'clings')).toBeUndefined();
+  });
+
+  test('that refuses names of servers keeps nobody from getting new ones', async ({ signal }) => {
+    await createReady(at, memcached('nameless'), signal);
+    const tryIt = () => at.cluster.kubectl(['label', 'endpointslice/nameless', 'a=b', '--dry-run=server']);
+    await enforce(policy('nameless', endpointSliceKind, ['UPDATE']), tryIt, signal);
+    await change(at, 'nameless', { spec: { image: 'memcached:1.6.18' } });
+    const look = () => getMemcached(at, 'nameless');
+    const { value } = await until(at, 'it is told', look, isDegraded('ApplyFailed'), signal);
+    expect(message(value, 'Degraded')).toContain('endpointslices are not welcome');
+    const image = async () => (await getDeployment(at, 'nameless')).spec.template.spec.containers[0]?.image;
+    await until(at, 'there are new servers', image, (now) => now === 'memcached:1.6.18', signal);
+    await lift('nameless');
+    await until(at, 'it recovers', look, isReady, signal);
+  });
+
+  test('that refuses new servers is asked later and later, and said to be so all the time', async ({ signal }) => {
+    await createReady(at, memcached('stays'), signal);
+    const tryIt = () => at.cluster.kubectl(['label', 'deployment/stays', 'a=b', '--dry-run=server']);
+    await enforce(policy('stays', deploymentKind, ['UPDATE']), tryIt, signal);
+    await change(at, 'stays', { spec: { memcached: { verbosity: 1 } } });
+    const look = () => getMemcached(at, 'stays');
+    await until(at, 'it is told', look, isDegraded('ApplyFailed'), signal);
+    const trail = await Trail.begin(at, 'stays', signal);
+    await sleep(5000);
+    expect(await trail.end(signal)).toHaveLength(4); // each condition once
+    const failures = at.operator.logs.filter((line) => line.message === 'reconcile failed' && line['name'] === 'stays');
+    console.log(`tried ${failures.length} times in five seconds`);
+    expect(failures.length).toBeGreaterThan(3);
+    expect(failures.length).toBeLessThan(20); // 5 ms, 10 ms, 20 ms, …
+    await lift('stays');
+    await until(at, 'it recovers', look, isReady, signal);
   });
 
   test('that keeps an autoscaler: nobody quarrels with it', async ({ signal }) => {

@@ -78,7 +78,7 @@ export const slabSizesGrow: Check = ({ spec }) => {
   const { extraArgs, maxItemSize } = spec.memcached;
   const tuning = tuningOf(extraArgs);
   const { slabSizes } = tuning;
-  if (slabSizes === undefined) return [];
+  if (slabSizes === undefined || !fillsPage(tuning)) return []; // pieces that fill a page have to come first
   const sizes = slabSizes.split('-').filter(Boolean).map(wholeNumber);
   const least = numberOf(extraArgs, 'n') ?? DEFAULT_MIN_SIZE;
   const most = largestChunkKb(tuning, itemKilobytes(maxItemSize)) * 1024;

@@ -60,7 +60,7 @@ const WORK: Row = {
     times('Time of a reconcile', 'From its begin to its end', 'controller_runtime_reconcile_time_seconds'),
     {
       title: 'Queue',
-      description: 'Memcacheds that wait for a worker',
+      description: 'Memcacheds that wait for a worker, or for their turn with new servers',
       unit: 'short',
       queries: [{ expr: `sum(workqueue_depth{${OURS}})`, legend: 'waiting' }],
     },

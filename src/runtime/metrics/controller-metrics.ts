@@ -83,12 +83,15 @@ function queueMetrics(registry: Registry, controller: string, state: () => Queue
   const gauge = (name: string, help: string, value: () => number) =>
     registry.computed('gauge', { name, help, labels }, () => [[here, value()]]);
 
-  gauge('workqueue_depth', 'Resources that wait for a worker', () => state().length);
+  gauge('workqueue_depth', 'Resources that wait for a worker, or for their turn', () => state().length);
   const added = counter(
     'workqueue_adds_total',
     'Resources that were queued; one that waits already does not count again',
   );
-  const taken = histogram('workqueue_queue_duration_seconds', 'Time that a resource waited for a worker');
+  const taken = histogram(
+    'workqueue_queue_duration_seconds',
+    'Time that a resource waited for a worker, or for its turn',
+  );
   const finished = histogram('workqueue_work_duration_seconds', 'Time that a worker spent on a resource');
   const retried = counter('workqueue_retries_total', 'Resources that were queued again after a failure');
   gauge(

@@ -12,6 +12,8 @@ export class WorkQueueModel {
     { due?: Priority; order?: number; running?: Priority; since?: number; at?: number; planned?: Priority }
   >();
   readonly #taken: Record<Priority, number> = { wish: 0, change: 0, burden: 0, refresh: 0 };
+  /** The end that the next one is taken from. */
+  readonly #ends: Record<Priority, 0 | -1> = { wish: 0, change: 0, burden: 0, refresh: 0 };
   #rests: number[] = [];
   #now = 0;
   #order = 0;
@@ -66,8 +68,8 @@ export class WorkQueueModel {
     const [priority = 'refresh', keys = []] = lanes.find(([one]) => this.#taken[one] < 9) ?? lanes.at(-1) ?? [];
     for (const before of ORDER.slice(0, ORDER.indexOf(priority))) this.#taken[before] = 0;
     this.#taken[priority] += 1;
-    const isNewest = ['wish', 'burden'].includes(priority) && this.#taken[priority] % 2 === 0;
-    const key = keys.at(isNewest ? -1 : 0) ?? '';
+    const key = keys.at(this.#ends[priority]) ?? '';
+    if (priority === 'wish' || priority === 'burden') this.#ends[priority] = this.#ends[priority] === 0 ? -1 : 0;
     const state = this.#of(key);
     Object.assign(state, { running: priority, since: this.#now });
     delete state.due;

@@ -108,6 +108,22 @@ test('of burdens a few run at once, each followed by a rest in which everything 
   expect(await rested).toEqual({ key: 'burden-3', priority: 'burden' });
 });
 
+test('of burdens, too, every other is the newest, whatever comes between', async () => {
+  const { clock, queue } = manualQueue();
+  for (let number = 1; number <= 6; number += 1) queue.add(`burden-${number}`, 'burden');
+  const taken: (string | undefined)[] = [];
+  for (let number = 1; number <= 6; number += 1) {
+    const key = await take(queue);
+    taken.push(key);
+    queue.done(key ?? '');
+    clock.advance(0);
+    queue.add('refresh', 'refresh');
+    if (number < 6) continue;
+    taken.push(await take(queue));
+  }
+  expect(taken).toEqual(['burden-1', 'burden-6', 'burden-2', 'burden-5', 'burden-3', 'burden-4', 'refresh']);
+});
+
 test('who was answered slowly does not let others wait for long', async () => {
   const { clock, queue } = manualQueue();
   for (let number = 1; number <= 5; number += 1) queue.add(`burden-${number}`, 'burden');

@@ -52,7 +52,7 @@ export class WorkQueue {
     refresh: new Map(),
   };
   readonly #running = new Map<string, { readonly since: number; readonly priority: Priority; again?: Priority }>();
-  readonly #burdens: Restraint;
+  readonly #restraint: Restraint;
   readonly #failures = new Map<string, number>();
   readonly #delays: Delays<Priority>;
   readonly #takers: ((task: Task | undefined) => void)[] = [];
@@ -62,6 +62,8 @@ export class WorkQueue {
   readonly #random: () => number;
   /** How many were taken from a lane since one that comes after it had its turn. */
   readonly #inARow = { wish: 0, change: 0, burden: 0, refresh: 0 };
+  /** Of the lanes in which the newest has its turn, too: whether it is the next. */
+  readonly #turnsOfNewest: Partial<Record<Priority, boolean>> = { wish: false, burden: false };
   #isShutDown = false;
 
   constructor({ backoff = BACKOFF, hooks = {}, clock = systemClock, random = Math.random }: WorkQueueOptions = {}) {
@@ -69,7 +71,7 @@ export class WorkQueue {
     this.#hooks = hooks;
     this.#clock = clock;
     this.#random = random;
-    this.#burdens = new Restraint(() => this.#handOut(), clock);
+    this.#restraint = new Restraint(() => this.#handOut(), clock);
     this.#delays = new Delays((key, priority) => this.add(key, priority), clock);
   }
 
@@ -78,9 +80,14 @@ export class WorkQueue {
     return PRIORITIES.reduce((sum, priority) => sum + this.#lanes[priority].size, 0);
   }
 
-  /** How many of them are of somebody who wants something new, however much work it is. */
+  /** How many of them are of somebody who wants something new. */
   get wishes(): number {
-    return this.#lanes.wish.size + this.#lanes.burden.size;
+    return this.#lanes.wish.size;
+  }
+
+  /** How many of them wait until others have done with their burdens. */
+  get burdens(): number {
+    return this.#lanes.burden.size;
   }
 
   /** How many keys wait for their time. */
@@ -117,7 +124,8 @@ export class WorkQueue {
   addAfter(key: string, ms: number, priority: Priority = 'refresh'): void {
     if (this.#isShutDown || this.#isDue(key)) return;
     const isLeisurely = priority === 'refresh' && ms >= 2 * TOGETHER_MS;
-    const at = roundedUp(this.#clock.now() + ms, isLeisurely ? TOGETHER_MS : 0);
+    const time = this.#clock.now() + ms;
+    const at = isLeisurely ? Math.ceil(time / TOGETHER_MS) * TOGETHER_MS : time;
     const planned = this.#delays.get(key);
     this.#delays.set(key, Math.min(at, planned?.at ?? at), stronger(priority, planned?.value));
   }
@@ -150,7 +158,7 @@ export class WorkQueue {
     this.#running.delete(key);
     this.#hooks.finished?.(ranMs);
     if (this.#isShutDown) return;
-    if (running.priority === 'burden') this.#burdens.end(ranMs);
+    if (running.priority === 'burden') this.#restraint.end(ranMs);
     if (running.again) this.#enqueue(key, running.again);
   }
 
@@ -159,7 +167,7 @@ export class WorkQueue {
     this.#isShutDown = true;
     this.#delays.clear();
     for (const priority of PRIORITIES) this.#lanes[priority].clear();
-    this.#burdens.stop();
+    this.#restraint.stop();
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
@@ -191,17 +199,18 @@ export class WorkQueue {
 
   /** The first lane in which somebody waits, unless it is the turn of those after it. */
   #dueLane(): Priority | undefined {
-    const mayBegin = (priority: Priority) => priority !== 'burden' || this.#burdens.hasRoom;
+    const mayBegin = (priority: Priority) => priority !== 'burden' || this.#restraint.hasRoom;
     const busy = PRIORITIES.filter((priority) => this.#lanes[priority].size > 0 && mayBegin(priority));
     const due = busy.find((priority) => this.#inARow[priority] < MOST_IN_A_ROW) ?? busy.at(-1);
     for (const priority of due ? PRIORITIES.slice(0, PRIORITIES.indexOf(due)) : []) this.#inARow[priority] = 0;
     return due;
   }
 
-  /** Every other wish is the newest one: who wants something while hundreds wait does not wait for all of them, nor for ever. */
+  /** Every other wish or burden is the newest one: who wants something while hundreds wait does not wait for all of them, nor for ever. */
   #firstIn(lane: Priority): string | undefined {
     const waiting = this.#lanes[lane];
-    const isTurnOfNewest = (lane === 'wish' || lane === 'burden') && this.#inARow[lane] % 2 === 1;
+    const isTurnOfNewest = this.#turnsOfNewest[lane];
+    if (isTurnOfNewest !== undefined) this.#turnsOfNewest[lane] = !isTurnOfNewest;
     const keys = isTurnOfNewest ? waiting.keys().drop(waiting.size - 1) : waiting.keys();
     return keys.next().value;
   }
@@ -214,15 +223,11 @@ export class WorkQueue {
     const waitingSince = this.#lanes[due].get(key) ?? now;
     this.#lanes[due].delete(key);
     this.#inARow[due] += 1;
-    if (due === 'burden') this.#burdens.begin();
+    if (due === 'burden') this.#restraint.begin();
     this.#running.set(key, { since: now, priority: due });
     this.#hooks.taken?.(now - waitingSince);
     return { key, priority: due };
   }
-}
-
-function roundedUp(time: number, step: number): number {
-  return step === 0 ? time : Math.ceil(time / step) * step;
 }
 
 function stronger(one: Priority, other: Priority | undefined): Priority {
