@@ -8,6 +8,7 @@ export function breachesIn(answers: readonly Answer[]): Fault[] {
   const [first, ...others] = breaches;
   if (first === undefined) return [];
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-  const advice = 'Use an image of memcached that is built with SASL and TLS, and see what the pod logs';
+  const advice =
+    'A server from before the change is replaced in a moment; otherwise use an image of memcached that is built with SASL and TLS, and see what the pod logs';
   return [{ reason: 'AuthNotEnforced', message: `${first}${more}. ${advice}` }];
 }
