@@ -38,7 +38,7 @@ export const latency: Scenario = {
     const work = () => Promise.all([blow(scene, storming), probe(scene)]);
     const stormy = await measured(scene, `changes while ${storming} others are in a storm`, work);
     await settled(operator, site.audit, signal);
-    // Among more, it is the API server with all its objects that takes longer, for anybody: beside whom that is told.
+    // The budget speaks of 500 others. Among more, it is told beside the one who writes without a thought.
     const inStorm = isReference ? { p99: 200 } : {};
     return [
       ...rowsOf(`N = ${count}, settled`, calm, { median: 20 }),

@@ -1,5 +1,5 @@
 /** Holds back what makes much work for others: few at once, and after each a rest, the longer the slower the answers are. */
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 
 const AT_ONCE = 4;
 /** So many times as long as the work took: where the server has less to spare, less is asked of it. */
@@ -15,7 +15,7 @@ export class Restraint {
   readonly #rests = new Set<() => void>();
 
   /** Calls back whenever there is room again. */
-  constructor(onRested: () => void, clock: Clock = systemClock) {
+  constructor(onRested: () => void, clock: Clock) {
     this.#onRested = onRested;
     this.#clock = clock;
   }
