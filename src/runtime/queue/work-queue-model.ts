@@ -15,6 +15,7 @@ export class WorkQueueModel {
   /** The end that the next one is taken from. */
   readonly #ends: Record<Priority, 0 | -1> = { wish: 0, change: 0, burden: 0, refresh: 0 };
   #rests: number[] = [];
+  #wishedAt = -Infinity;
   #now = 0;
   #order = 0;
 
@@ -26,6 +27,7 @@ export class WorkQueueModel {
 
   add(key: string, priority: Priority) {
     const state = this.#of(key);
+    if (priority === 'wish') this.#wishedAt = this.#now;
     const wanted = strongest([priority, state.due, state.planned]);
     if (state.due !== wanted) Object.assign(state, { due: wanted, order: this.#order++ });
     delete state.at;
@@ -40,11 +42,13 @@ export class WorkQueueModel {
   }
 
   pass(now: number) {
-    this.#now = now;
     this.#rests = this.#rests.filter((end) => end > now);
     const due = [...this.#keys].filter(([, { at }]) => at !== undefined && at <= now);
-    for (const [key, { planned }] of due.toSorted(([, a], [, b]) => (a.at ?? 0) - (b.at ?? 0)))
+    for (const [key, { planned, at = now }] of due.toSorted(([, a], [, b]) => (a.at ?? 0) - (b.at ?? 0))) {
+      this.#now = at;
       this.add(key, planned ?? 'refresh');
+    }
+    this.#now = now;
   }
 
   get delayed(): number {
@@ -78,7 +82,8 @@ export class WorkQueueModel {
 
   #lanes(): [Priority, string[]][] {
     const burdens = [...this.#keys.values()].filter(({ running }) => running === 'burden').length + this.#rests.length;
-    return ORDER.filter((priority) => priority !== 'burden' || burdens < 4)
+    const most = this.#now < this.#wishedAt + 200 ? 1 : 4;
+    return ORDER.filter((priority) => priority !== 'burden' || burdens < most)
       .map((priority): [Priority, string[]] => [priority, this.waiting(priority)])
       .filter(([, keys]) => keys.length > 0);
   }

@@ -1,4 +1,5 @@
 /** The work queue: single rules as examples, all of them together against a simple model. */
+import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ManualClock } from '../manual-clock.ts';
@@ -99,8 +100,8 @@ test('of burdens a few run at once, each followed by a rest in which everything 
   const next = take(queue);
   clock.advance(10);
   queue.done('burden-7');
-  queue.add('wish', 'wish');
-  expect(await next).toBe('wish');
+  queue.add('another');
+  expect(await next).toBe('another');
   const rested = queue.take();
   clock.advance(149);
   expect(queue.running).toBe(6);
@@ -122,6 +123,27 @@ test('of burdens, too, every other is the newest, whatever comes between', async
     taken.push(await take(queue));
   }
   expect(taken).toEqual(['burden-1', 'burden-6', 'burden-2', 'burden-5', 'burden-3', 'burden-4', 'refresh']);
+});
+
+test('while wishes keep coming, one burden runs at a time; when they have ended, the others follow at once', async () => {
+  const { clock, queue } = manualQueue();
+  const order: (string | undefined)[] = [];
+  const worker = async () => {
+    order.push(await take(queue));
+  };
+  for (let number = 1; number <= 3; number += 1) queue.add(`burden-${number}`, 'burden');
+  queue.add('wish', 'wish');
+  const workers = Array.from({ length: 6 }, worker);
+  await turn();
+  expect(order).toEqual(['wish', 'burden-1']);
+  clock.advance(199);
+  queue.add('another', 'wish');
+  clock.advance(199);
+  await turn();
+  expect(order).toEqual(['wish', 'burden-1', 'another']);
+  clock.advance(1);
+  await Promise.all(workers.slice(0, 5));
+  expect(order).toEqual(['wish', 'burden-1', 'another', 'burden-3', 'burden-2']);
 });
 
 test('who was answered slowly does not let others wait for long', async () => {
@@ -238,7 +260,7 @@ const action = fc.oneof(
   fc.record({ do: fc.constant('forget' as const), key: someKey }),
   fc.record({ do: fc.constant('take' as const) }),
   fc.record({ do: fc.constant('done' as const), key: someKey }),
-  fc.record({ do: fc.constant('advance' as const), ms: fc.nat(10) }),
+  fc.record({ do: fc.constant('advance' as const), ms: fc.oneof(fc.nat(10), fc.nat(300)) }),
 );
 
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;

@@ -114,6 +114,7 @@ export class WorkQueue {
   add(key: string, priority: Priority = 'change'): void {
     if (this.#isShutDown) return;
     if (!this.#isDue(key)) this.#hooks.added?.(priority);
+    if (priority === 'wish') this.#restraint.wished();
     const wanted = stronger(priority, this.#delays.get(key)?.value);
     this.#delays.delete(key);
     const running = this.#running.get(key);
@@ -188,13 +189,14 @@ export class WorkQueue {
     this.#handOut();
   }
 
-  /** To the one who has been waiting for it longest, if there is something that may begin. */
+  /** To those who have been waiting for it longest, as long as there is something that may begin. */
   #handOut(): void {
-    const [taker] = this.#takers;
-    const task = taker && this.#next();
-    if (!task) return;
-    this.#takers.shift();
-    taker(task);
+    for (let [taker] = this.#takers; taker; [taker] = this.#takers) {
+      const task = this.#next();
+      if (!task) return;
+      this.#takers.shift();
+      taker(task);
+    }
   }
 
   /** The first lane in which somebody waits, unless it is the turn of those after it. */
