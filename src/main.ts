@@ -146,7 +146,8 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
   const queue = new WorkQueue({ hooks: { ...measured.hooks, added } });
   measured.show(queue);
   for (const world of worlds.values()) watch(world, queue);
-  const { recordEvent, settled } = eventRecorder(client, log, hostname(), () => new Date());
+  const othersWait = () => queue.wishes > 0;
+  const { recordEvent, settled } = eventRecorder({ client, log, instance: hostname(), othersWait });
   const worldOf = (key: string) => worlds.get(partsOf(key).namespace ?? '') ?? worlds.get(EVERYWHERE);
   const statistics = gatherStatistics({ worlds: [...worlds.values()], worldOf, queue, log, signal });
   serverMetrics(registry, statistics);

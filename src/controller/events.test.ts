@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Memcached } from '../api/index.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
+import { ManualClock } from '../runtime/manual-clock.ts';
 import { type EventRecorder, eventRecorder, type Happening } from './events.ts';
 
 const memcached: Memcached = {
@@ -23,8 +24,17 @@ function scene() {
       ),
   };
   const log = { debug: () => {}, error: () => {}, info: (_: string, fields?: object) => lost.push(fields) };
-  const recorder: EventRecorder = eventRecorder(client, log, 'pod-1', () => new Date(0));
-  return { sent, lost, ...recorder };
+  const clock = new ManualClock();
+  const others = { wait: false };
+  const recorder: EventRecorder = eventRecorder({
+    client,
+    log,
+    instance: 'pod-1',
+    othersWait: () => others.wait,
+    now: () => new Date(0),
+    clock,
+  });
+  return { sent, lost, clock, others, ...recorder };
 }
 
 test('an event says what happened to whom', async () => {
@@ -56,6 +66,28 @@ test('one is sent after another, in their order, also after one that fails', asy
   sent[2]?.answer();
   await settled();
   expect(reasons()).toEqual(['One', 'Two', 'Three']);
+});
+
+test('it lets those go first who wait for something, unless too many would be waiting', async () => {
+  const { sent, clock, others, recordEvent } = scene();
+  others.wait = true;
+  const pass = async () => {
+    clock.advance(100);
+    await turn();
+  };
+  for (let count = 0; count < 700; count += 1) recordEvent(memcached, created);
+  await turn();
+  await pass();
+  expect(sent).toHaveLength(0);
+  recordEvent(memcached, created);
+  await pass();
+  sent[0]?.answer();
+  await turn();
+  await pass();
+  expect(sent).toHaveLength(1);
+  others.wait = false;
+  await pass();
+  expect(sent).toHaveLength(2);
 });
 
 test('when too many wait, the next are lost and said to be', async () => {

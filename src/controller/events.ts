@@ -4,6 +4,7 @@ import type { Memcached } from '../api/index.ts';
 import { MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import type { Client } from '../runtime/client/index.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
 import { microTime } from '../runtime/micro-time.ts';
 
@@ -14,6 +15,9 @@ const LONGEST_NOTE = 1024;
 const LONGEST_NAME = 253 - 17;
 /** While more than these wait, the next are lost: of a storm they tell enough. */
 const MOST_WAITING = 1000;
+/** While no more than these wait, they let others go first. */
+const MOST_PATIENT = 700;
+const PATIENCE_MS = 100;
 
 export interface Happening {
   readonly type: 'Normal' | 'Warning';
@@ -32,15 +36,31 @@ export interface EventRecorder {
   readonly settled: () => Promise<void>;
 }
 
+export interface EventRecorderOptions {
+  readonly client: Pick<Client, 'create'>;
+  readonly log: Log;
+  readonly instance: string;
+  /** Whether there is somebody whose wish waits: then that comes first. */
+  readonly othersWait: () => boolean;
+  readonly now?: () => Date;
+  readonly clock?: Clock;
+}
+
 /** One after another: whatever the operator does comes before what it tells of it. */
-export function eventRecorder(
-  client: Pick<Client, 'create'>,
-  log: Log,
-  instance: string,
-  now: () => Date,
-): EventRecorder {
+export function eventRecorder({
+  client,
+  log,
+  instance,
+  othersWait,
+  now = () => new Date(),
+  clock = systemClock,
+}: EventRecorderOptions): EventRecorder {
   let last = Promise.resolve();
   let waiting = 0;
+  const isPatient = () => othersWait() && waiting <= MOST_PATIENT;
+  const ownTurn = async () => {
+    while (isPatient()) await new Promise<void>((resolve) => clock.after(PATIENCE_MS, resolve));
+  };
   const lost = ({ metadata: { namespace, name } }: Memcached, { reason }: Happening, error: unknown) =>
     log.info('event lost', { namespace, name, reason, error });
   return {
@@ -49,6 +69,7 @@ export function eventRecorder(
       const event = eventFor(memcached, happening, instance, now());
       waiting += 1;
       last = last
+        .then(ownTurn)
         .then(() => client.create(eventKind, event))
         .then(
           () => {},
