@@ -12,13 +12,13 @@ import { deeds, news, troubles } from './happenings.ts';
 import type { Pace } from './pace.ts';
 import { followsPods, type Plan, type Planner, planFor } from './plan.ts';
 import { settlement } from './replicas.ts';
-import { isDetail, isReady, isWorse, report, settle, statusOf } from './report.ts';
+import { isDetail, isReady, isWorse, readinessMs, report, settle, statusOf } from './report.ts';
 import { breachesIn } from './statistics/breaches.ts';
 import type { Gatherer } from './statistics/gatherer.ts';
 import { summaryOf } from './statistics/summary.ts';
 
-/** How soon to look again at a Memcached that is not ready, should no change tell us to. */
-const NOT_READY_MS = 10_000;
+/** How soon to look again at a Memcached that is not ready, should no change tell us to: the longer it has not been, the later. */
+const NOT_READY_MS = { soonest: 10_000, latest: 60_000 };
 
 /** How soon to look again after something was written, should the watch be late. */
 const ECHO_MS = 1000;
@@ -156,9 +156,10 @@ function nextLook(
   { changesAt }: Plan,
   now: Date,
 ): Result | undefined {
+  const { soonest, latest } = NOT_READY_MS;
   const times = [
     ...(outcomes.some(({ isMoot }) => isMoot) ? [ECHO_MS] : []),
-    ...(isReady(status) ? [] : [NOT_READY_MS]),
+    ...(isReady(status) ? [] : [Math.min(Math.max(readinessMs(status, now), soonest), latest)]),
     ...(changesAt === undefined ? [] : [Math.max(0, changesAt - now.getTime())]),
   ];
   return times.length === 0 ? undefined : { requeueAfterMs: Math.min(...times) };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
 import { ApiError, type Client } from '../runtime/client/index.ts';
-import { isDetail, isWorse, report } from './report.ts';
+import { isDetail, isWorse, readinessMs, report } from './report.ts';
 
 const condition = {
   type: 'Ready',
@@ -28,6 +28,11 @@ test.each<[string, MemcachedStatus, boolean]>([
 
 test('the first status does not wait', () => {
   expect(isDetail(undefined, before)).toBe(false);
+});
+
+test('for how long it has not been ready, as far as was told', () => {
+  const now = new Date('2026-01-01T00:01:30Z');
+  expect([readinessMs({}, now), readinessMs(before, now)]).toEqual([0, 90_000]);
 });
 
 type Value = 'True' | 'False';

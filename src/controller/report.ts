@@ -29,8 +29,18 @@ export function statusOf(memcached: Memcached, seen: Observation, now: Date): Me
   };
 }
 
-export function isReady({ conditions = [] }: MemcachedStatus): boolean {
-  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+export function isReady(status: MemcachedStatus): boolean {
+  return readinessIn(status)?.status === 'True';
+}
+
+/** For how long it has been ready, or has not been. */
+export function readinessMs(status: MemcachedStatus, now: Date): number {
+  const since = readinessIn(status)?.lastTransitionTime;
+  return since === undefined ? 0 : now.getTime() - Date.parse(since);
+}
+
+function readinessIn({ conditions = [] }: MemcachedStatus) {
+  return conditions.find(({ type }) => type === 'Ready');
 }
 
 /** Whether only details differ: numbers and messages, but nothing that anybody waits for. */
