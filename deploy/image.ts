@@ -30,7 +30,7 @@ export function labels(): Readonly<Record<string, string>> {
  */
 export const modestNode = {
   flags: [
-    '--max-semi-space-size=4',
+    '--max-semi-space-size=2',
     '--heap-growing-percent=20',
     '--single-threaded-gc',
     '--no-separate-gc-phases',
