@@ -94,6 +94,34 @@ async function arrival({ site: { client }, operator, namespace, count, ...scene 
   return { createdMs, childrenMs, readyMs };
 }
 
+/** Several crowds of one size as one: the mean of what they took, and the most memory. */
+export function together(crowds: readonly Convergence[]): Convergence {
+  const [first] = crowds;
+  if (!first) throw new TypeError('there is no crowd');
+  const mean = (valueOf: (crowd: Convergence) => number) =>
+    crowds.reduce((sum, crowd) => sum + valueOf(crowd), 0) / crowds.length;
+  const most = (valueOf: (crowd: Convergence) => number) => Math.max(...crowds.map(valueOf));
+  return {
+    ...first,
+    floor: {
+      memcachedsMs: mean(({ floor }) => floor.memcachedsMs),
+      childrenMs: mean(({ floor }) => floor.childrenMs),
+      cpuMs: mean(({ floor }) => floor.cpuMs),
+      others: most(({ floor }) => floor.others),
+    },
+    createdMs: mean(({ createdMs }) => createdMs),
+    childrenMs: mean(({ childrenMs }) => childrenMs),
+    readyMs: mean(({ readyMs }) => readyMs),
+    requests: mean(({ requests }) => requests),
+    writes: mean(({ writes }) => writes),
+    refused: most(({ refused }) => refused),
+    cpuMs: mean(({ cpuMs }) => cpuMs),
+    peakMB: most(({ peakMB }) => peakMB),
+    settledMB: most(({ settledMB }) => settledMB),
+    others: most(({ others }) => others),
+  };
+}
+
 /** `reference` is the crowd that budgets speak of: of larger ones, each Memcached may cost little more. */
 export function rowsOf(crowd: Convergence, reference: Convergence, bareNodeMB: number): Row[] {
   const row = rowsFor(`converge, N = ${crowd.count}`);
