@@ -54,10 +54,11 @@ async function main(): Promise<void> {
   const shared = { access, userAgent, onRequest: requestMetrics(registry) };
   const client = createClient(shared);
   const leaseClient = createClient({ ...shared, limits: RENEWAL_LIMITS }); // its own connection: renewals do not queue
-  const elector = electorOf(config, access, leaseClient, log);
+  const signal = stopSignal(log);
+  const elector = electorOf(config, access, leaseClient, log, signal);
   const writer = elector ? createClient({ ...shared, maySend: () => elector.isLeading }) : client;
   try {
-    await run({ config, access, client, writer, elector, registry, log, signal: stopSignal(log) });
+    await run({ config, access, client, writer, elector, registry, log, signal });
   } finally {
     await Promise.all([client, leaseClient, writer].map((one) => one.close()));
   }
@@ -224,7 +225,13 @@ async function startMetrics(config: Config, client: Client, registry: Registry, 
 }
 
 /** Who leads, where there may be several of us: among the replicas in a cluster, unless told otherwise. */
-function electorOf(config: Config, access: Access, client: Client, log: Log): LeaderElector | undefined {
+function electorOf(
+  config: Config,
+  access: Access,
+  client: Client,
+  log: Log,
+  stopping: AbortSignal,
+): LeaderElector | undefined {
   if (!(config.leaderElect ?? access.inCluster)) return undefined;
   return new LeaderElector({
     client,
@@ -232,7 +239,8 @@ function electorOf(config: Config, access: Access, client: Client, log: Log): Le
     name: LEASE,
     identity: `${hostname()}_${randomUUID()}`,
     log,
-    onLost: () => process.exit(1), // at once: what is under way must not go on beside another leader
+    // At once: what is under way must not go on beside another leader. Who was told to stop has failed in nothing by it.
+    onLost: () => process.exit(stopping.aborted ? 0 : 1),
   });
 }
 
