@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { EndpointSlice } from '../kubernetes/endpoint-slice.ts';
-import { endpointSliceFor, slotsIn } from './endpoint-slice.ts';
+import { ENDPOINT_SLICE_SELECTOR, endpointSliceFor, slotsIn } from './endpoint-slice.ts';
 import { example } from './example.ts';
+import { serviceFor } from './service.ts';
 import type { Server } from './surroundings.ts';
 
 function server(slot: number, changes: Partial<Server> = {}): Server {
@@ -24,6 +25,14 @@ test('belongs to the Service, and to nobody else', () => {
   });
   expect(addressType).toBe('IPv4');
   expect(ports).toEqual([{ name: 'memcached', port: 11211, protocol: 'TCP' }]);
+});
+
+test('is selected, and those of Kubernetes for the same Service are not', () => {
+  const isSelected = (labels: Readonly<Record<string, string>> = {}) =>
+    ENDPOINT_SLICE_SELECTOR.split(',').every((one) => Object.entries(labels).some((label) => label.join('=') === one));
+  const { labels } = serviceFor(example()).metadata; // Kubernetes copies them
+  const writer = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
+  expect([isSelected(slice([server(0)]).metadata.labels), isSelected({ ...labels, ...writer })]).toEqual([true, false]);
 });
 
 test('is not there where no pod has a name', () => {

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { type DefaultedMemcached, serverHostname } from '../api/index.ts';
 import type { Endpoint, EndpointSlice } from '../kubernetes/endpoint-slice.ts';
 import type { Kind } from '../kubernetes/object.ts';
-import { childMetadata, MANAGED_BY } from './identity.ts';
+import { childMetadata, MANAGED_BY, MANAGED_SELECTOR } from './identity.ts';
 import { METRICS_PORT, SERVER_PORT } from './ports.ts';
 import type { Server, Surroundings } from './surroundings.ts';
 
@@ -13,6 +13,12 @@ export const endpointSliceKind: Kind = {
   plural: 'endpointslices',
   namespaced: true,
 };
+
+/** Who writes the slice: of one that names somebody else, Kubernetes keeps its hands off. */
+const WRITER_LABEL = 'endpointslice.kubernetes.io/managed-by';
+
+/** Kubernetes makes slices of the same Service as well, and copies its labels to them, ours among them. */
+export const ENDPOINT_SLICE_SELECTOR = `${MANAGED_SELECTOR},${WRITER_LABEL}=${MANAGED_BY}`;
 
 export function endpointSliceFor(
   memcached: DefaultedMemcached,
@@ -29,7 +35,7 @@ export function endpointSliceFor(
       labels: {
         ...metadata.labels,
         'kubernetes.io/service-name': metadata.name,
-        'endpointslice.kubernetes.io/managed-by': MANAGED_BY, // Kubernetes keeps its hands off it
+        [WRITER_LABEL]: MANAGED_BY,
       },
     },
     addressType: servers.some(({ address }) => isIPv6(address)) ? 'IPv6' : 'IPv4',

@@ -41,7 +41,6 @@ export class World {
 
   constructor({ client, namespace, log }: WorldOptions) {
     const scope = { client, log, ...(namespace !== undefined && { namespace }) };
-    const ours = { ...scope, labelSelector: MANAGED_SELECTOR };
     this.memcacheds = new Informer({
       ...scope,
       kind: memcachedKind,
@@ -49,11 +48,15 @@ export class World {
       indexes: { [BY_SECRET]: secretKeys },
     });
     this.children = new Map(
-      children.map(({ kind }) => [kind, new Informer({ ...ours, kind, project: this.#observer(kind) })] as const),
+      children.map(({ kind, selector: labelSelector = MANAGED_SELECTOR }) => [
+        kind,
+        new Informer({ ...scope, kind, labelSelector, project: this.#observer(kind) }),
+      ]),
     );
     this.pods = new Informer({
-      ...ours,
+      ...scope,
       kind: podKind,
+      labelSelector: MANAGED_SELECTOR,
       project: observePod,
       indexes: { [BY_MEMCACHED]: (pod) => (pod.memcached === undefined ? [] : [pod.memcached]) },
     });
