@@ -5,7 +5,7 @@ const AT_ONCE = 4;
 /** While others keep asking for something new: they come first, but not for ever. */
 const AT_ONCE_AMID_WISHES = 1;
 /** So long after the last wish, nobody counts as asking. */
-const WISHES_END_MS = 200;
+const WISHES_END_MS = 500;
 /** So many times as long as the work took: where the server has less to spare, less is asked of it. */
 const REST = 15;
 /** Who is answered slowly for a reason of his own does not let everybody else rest for longer. */

@@ -82,7 +82,7 @@ export class WorkQueueModel {
 
   #lanes(): [Priority, string[]][] {
     const burdens = [...this.#keys.values()].filter(({ running }) => running === 'burden').length + this.#rests.length;
-    const most = this.#now < this.#wishedAt + 200 ? 1 : 4;
+    const most = this.#now < this.#wishedAt + 500 ? 1 : 4;
     return ORDER.filter((priority) => priority !== 'burden' || burdens < most)
       .map((priority): [Priority, string[]] => [priority, this.waiting(priority)])
       .filter(([, keys]) => keys.length > 0);
