@@ -31,9 +31,14 @@ export async function requestsSince({ instance }: TestCluster, mark: Mark): Prom
   const file = await open(auditLog(instance));
   try {
     const { size } = await file.stat();
-    const buffer = Buffer.alloc(size - mark);
-    await file.read(buffer, 0, buffer.length, mark);
-    const lines = buffer.toString('utf8').split('\n').slice(0, -1); // the last one is not whole yet, or empty
+    const start = Math.max(0, mark - 1);
+    const buffer = Buffer.alloc(size - start);
+    await file.read(buffer, 0, buffer.length, start);
+    // The mark may be in the midst of a line, which had begun before it. The last one is not whole yet, or empty.
+    const lines = buffer
+      .toString('utf8')
+      .split('\n')
+      .slice(mark === 0 ? 0 : 1, -1);
     const entries = lines.map((line) => JSON.parse(line) as AuditEntry);
     return entries.filter(
       ({ stage, verb, userAgent = '' }) =>
