@@ -3,7 +3,7 @@ import { run } from '../devcluster/command.ts';
 import { runCommandLine } from '../devcluster/command-line.ts';
 import { ROOT } from '../test/support/cluster.ts';
 import { measureBareNode, measureFloor } from './floor.ts';
-import { HELP, type Options, readOptions } from './options.ts';
+import { HELP, isComplete, type Options, readOptions } from './options.ts';
 import { say } from './progress.ts';
 import { type Results, tell } from './results.ts';
 import { type Row, tableOf } from './rows.ts';
@@ -49,7 +49,8 @@ async function measure(options: Options, signal: AbortSignal): Promise<Results> 
     const roles = { reference: isReference, largest: count === sizes.at(-1) };
     const chosen = scenarios.filter((one) => one.crowds.some((role) => roles[role]) && isWanted(one, options));
     const arrivals: Convergence[] = [];
-    for (let left = count === REFERENCE ? TIMES : 1; left > 0; left -= 1) {
+    const times = count === REFERENCE && isComplete(options) ? TIMES : 1;
+    for (let left = times; left > 0; left -= 1) {
       const floor = await onFreshSite(options, count, signal, (site) => measureFloor(site, count, signal));
       await onFreshSite(options, count, signal, async (site) => {
         const operator = await site.startOperator();

@@ -34,6 +34,11 @@ export interface Options {
   readonly nodeFlags: readonly string[];
 }
 
+/** All sizes, and all scenarios. */
+export function isComplete({ count, only }: Options): boolean {
+  return count === undefined && only === undefined;
+}
+
 export function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = readArguments({
     args,

@@ -4,7 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../test/support/cluster.ts';
 import { REPLICAS } from './crowd.ts';
-import type { Options } from './options.ts';
+import { isComplete, type Options } from './options.ts';
 import { type Plot, plotOf } from './plot.ts';
 import { type Row, tableOf } from './rows.ts';
 import type { Convergence } from './scenarios/converge.ts';
@@ -26,7 +26,7 @@ export async function tell(results: Results, options: Options): Promise<void> {
   const all = { date, node: process.version, sources, nodeFlags, ...results };
   await writeFile(file, `${JSON.stringify(all, undefined, 2)}\n`);
   process.stdout.write(`written to ${path.relative(process.cwd(), file)}\n`);
-  if (options.count === undefined && options.only === undefined) await publish(results, summary);
+  if (isComplete(options)) await publish(results, summary);
 }
 
 function summaryOf({ rows, crowds }: Results, { sources, nodeFlags }: Options, date: string): string {

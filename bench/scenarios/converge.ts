@@ -115,9 +115,14 @@ export function together(crowds: readonly Convergence[]): Convergence {
     requests: mean(({ requests }) => requests),
     writes: mean(({ writes }) => writes),
     refused: most(({ refused }) => refused),
+    bySort: Object.fromEntries(
+      Object.keys(first.bySort).map((sort) => [sort, mean(({ bySort: times }) => times[sort] ?? 0)]),
+    ),
     cpuMs: mean(({ cpuMs }) => cpuMs),
+    emptyMB: most(({ emptyMB }) => emptyMB),
     peakMB: most(({ peakMB }) => peakMB),
     settledMB: most(({ settledMB }) => settledMB),
+    fileMB: most(({ fileMB }) => fileMB),
     others: most(({ others }) => others),
   };
 }
