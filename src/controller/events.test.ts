@@ -92,7 +92,7 @@ test('it lets those go first who wait for something, unless too many would be wa
 
 test('when too many wait, the next are lost and said to be', async () => {
   const { lost, recordEvent } = scene();
-  for (let count = 0; count < 1002; count += 1) recordEvent(memcached, created);
+  for (let count = 0; count < 3002; count += 1) recordEvent(memcached, created);
   expect(lost).toHaveLength(2);
 });
 

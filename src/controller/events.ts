@@ -14,7 +14,7 @@ const LONGEST_NOTE = 1024;
 /** Of the name that an event has in part; the rest is a dot and 16 digits. */
 const LONGEST_NAME = 253 - 17;
 /** While more than these wait, the next are lost: of a storm they tell enough. */
-const MOST_WAITING = 1000;
+const MOST_WAITING = 3000;
 /** While no more than these wait, they let others go first. */
 const MOST_PATIENT = 700;
 const PATIENCE_MS = 100;

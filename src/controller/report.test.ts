@@ -32,7 +32,8 @@ test('the first status does not wait', () => {
 
 test('for how long it has not been ready, as far as was told', () => {
   const now = new Date('2026-01-01T00:01:30Z');
-  expect([readinessMs({}, now), readinessMs(before, now)]).toEqual([0, 90_000]);
+  const nonsense = { conditions: [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00+99:99' }] };
+  expect([{}, before, nonsense].map((status) => readinessMs(status, now))).toEqual([0, 90_000, 0]);
 });
 
 type Value = 'True' | 'False';

@@ -35,8 +35,8 @@ export function isReady(status: MemcachedStatus): boolean {
 
 /** For how long it has been ready, or has not been. */
 export function readinessMs(status: MemcachedStatus, now: Date): number {
-  const since = readinessIn(status)?.lastTransitionTime;
-  return since === undefined ? 0 : now.getTime() - Date.parse(since);
+  const since = Date.parse(readinessIn(status)?.lastTransitionTime ?? '');
+  return Number.isNaN(since) ? 0 : now.getTime() - since; // the API server takes times that are none
 }
 
 function readinessIn({ conditions = [] }: MemcachedStatus) {

@@ -2,9 +2,7 @@
 import type { Clock } from '../clock.ts';
 
 const AT_ONCE = 4;
-/** While others keep asking for something new: they come first, but not for ever. */
-const AT_ONCE_AMID_WISHES = 1;
-/** So long after the last wish, nobody counts as asking. */
+/** So long after the last wish, nobody counts as asking for something new. Until then one begins at a time: wishes come first, but not for ever. */
 const WISHES_END_MS = 500;
 /** So many times as long as the work took: where the server has less to spare, less is asked of it. */
 const REST = 15;
@@ -14,29 +12,32 @@ const LONGEST_REST_MS = 1000;
 export class Restraint {
   readonly #onRoom: () => void;
   readonly #clock: Clock;
-  /** Those that are at work or rest after it. */
-  #busy = 0;
+  /** When those began that are at work or rest after it. */
+  readonly #begun: number[] = [];
   #wishedAt = Number.NEGATIVE_INFINITY;
   readonly #timers = new Set<() => void>();
   #awaitsEnd = false;
 
-  /** Calls back whenever there is room again. */
+  /** Calls back whenever there may be room again. */
   constructor(onRoom: () => void, clock: Clock) {
     this.#onRoom = onRoom;
     this.#clock = clock;
   }
 
   get hasRoom(): boolean {
-    return this.#busy < (this.#wishesEndInMs > 0 ? AT_ONCE_AMID_WISHES : AT_ONCE);
+    if (this.#begun.length >= AT_ONCE) return false;
+    return this.#wishesEndInMs <= 0 || this.#begun.every((at) => this.#clock.now() - at >= LONGEST_REST_MS);
   }
 
-  begin(): void {
-    this.#busy += 1;
+  begin(at: number): void {
+    this.#begun.push(at);
+    this.#after(LONGEST_REST_MS + 1, this.#onRoom); // a timer of Node may be early by a part of a millisecond
   }
 
-  end(tookMs: number): void {
-    this.#after(Math.min(REST * tookMs, LONGEST_REST_MS), () => {
-      this.#busy -= 1;
+  /** Of one that began then. */
+  end(at: number): void {
+    this.#after(Math.min(REST * (this.#clock.now() - at), LONGEST_REST_MS), () => {
+      this.#begun.splice(this.#begun.indexOf(at), 1);
       this.#onRoom();
     });
   }

@@ -14,7 +14,7 @@ export class WorkQueueModel {
   readonly #taken: Record<Priority, number> = { wish: 0, change: 0, burden: 0, refresh: 0 };
   /** The end that the next one is taken from. */
   readonly #ends: Record<Priority, 0 | -1> = { wish: 0, change: 0, burden: 0, refresh: 0 };
-  #rests: number[] = [];
+  #rests: { readonly since: number; readonly end: number }[] = [];
   #wishedAt = -Infinity;
   #now = 0;
   #order = 0;
@@ -42,7 +42,7 @@ export class WorkQueueModel {
   }
 
   pass(now: number) {
-    this.#rests = this.#rests.filter((end) => end > now);
+    this.#rests = this.#rests.filter(({ end }) => end > now);
     const due = [...this.#keys].filter(([, { at }]) => at !== undefined && at <= now);
     for (const [key, { planned, at = now }] of due.toSorted(([, a], [, b]) => (a.at ?? 0) - (b.at ?? 0))) {
       this.#now = at;
@@ -81,16 +81,19 @@ export class WorkQueueModel {
   }
 
   #lanes(): [Priority, string[]][] {
-    const burdens = [...this.#keys.values()].filter(({ running }) => running === 'burden').length + this.#rests.length;
-    const most = this.#now < this.#wishedAt + 500 ? 1 : 4;
-    return ORDER.filter((priority) => priority !== 'burden' || burdens < most)
+    const running = [...this.#keys.values()].filter((state) => state.running === 'burden');
+    const begun = [...running, ...this.#rests].map(({ since = 0 }) => since);
+    const isHeld = this.#now < this.#wishedAt + 500 && begun.some((since) => this.#now - since < 1000);
+    return ORDER.filter((priority) => priority !== 'burden' || (begun.length < 4 && !isHeld))
       .map((priority): [Priority, string[]] => [priority, this.waiting(priority)])
       .filter(([, keys]) => keys.length > 0);
   }
 
   done(key: string) {
     const state = this.#of(key);
-    if (state.running === 'burden') this.#rests.push(this.#now + Math.min(1000, 15 * (this.#now - (state.since ?? 0))));
+    const { since = 0 } = state;
+    if (state.running === 'burden')
+      this.#rests.push({ since, end: this.#now + Math.min(1000, 15 * (this.#now - since)) });
     delete state.running;
     if (state.due) state.order = this.#order++; // it joins the others now
   }

@@ -146,6 +146,23 @@ test('while wishes keep coming, one burden runs at a time; when they have ended,
   expect(order).toEqual(['wish', 'burden-1', 'another', 'burden-3', 'burden-2']);
 });
 
+test('a burden that hangs does not hold up the others for long, even while wishes keep coming', async () => {
+  const { clock, queue } = manualQueue();
+  const wish = () => queue.add('wish', 'wish');
+  wish();
+  queue.add('hangs', 'burden');
+  expect([await take(queue), await take(queue)]).toEqual(['wish', 'hangs']);
+  queue.add('next', 'burden');
+  const next = take(queue);
+  for (let time = 0; time < 3; time += 1) {
+    clock.advance(300);
+    wish();
+  }
+  expect(queue.running).toBe(2);
+  clock.advance(101);
+  expect(await next).toBe('next');
+});
+
 test('who was answered slowly does not let others wait for long', async () => {
   const { clock, queue } = manualQueue();
   for (let number = 1; number <= 5; number += 1) queue.add(`burden-${number}`, 'burden');

@@ -159,7 +159,7 @@ export class WorkQueue {
     this.#running.delete(key);
     this.#hooks.finished?.(ranMs);
     if (this.#isShutDown) return;
-    if (running.priority === 'burden') this.#restraint.end(ranMs);
+    if (running.priority === 'burden') this.#restraint.end(running.since);
     if (running.again) this.#enqueue(key, running.again);
   }
 
@@ -225,7 +225,7 @@ export class WorkQueue {
     const waitingSince = this.#lanes[due].get(key) ?? now;
     this.#lanes[due].delete(key);
     this.#inARow[due] += 1;
-    if (due === 'burden') this.#restraint.begin();
+    if (due === 'burden') this.#restraint.begin(now);
     this.#running.set(key, { since: now, priority: due });
     this.#hooks.taken?.(now - waitingSince);
     return { key, priority: due };
