@@ -59,12 +59,10 @@ export class Restraint {
   }
 
   #awaitEnd(): void {
-    this.#awaitsEnd = true;
-    this.#after(this.#wishesEndInMs, () => {
-      this.#awaitsEnd = false;
-      if (this.#wishesEndInMs > 0) this.#awaitEnd();
-      else this.#onRoom();
-    });
+    const ms = this.#wishesEndInMs; // asked once: the next answer is another one
+    this.#awaitsEnd = ms > 0;
+    if (ms > 0) this.#after(ms, () => this.#awaitEnd());
+    else this.#onRoom();
   }
 
   #after(ms: number, work: () => void): void {

@@ -146,6 +146,25 @@ test('while wishes keep coming, one burden runs at a time; when they have ended,
   expect(order).toEqual(['wish', 'burden-1', 'another', 'burden-3', 'burden-2']);
 });
 
+test('no timer is set for the past, though they ring early and time goes on between two looks at the clock', () => {
+  const inner = new ManualClock();
+  const waits: number[] = [];
+  let looks = 0;
+  const queue = new WorkQueue({
+    clock: {
+      now: () => inner.now() + (looks += 1) * 0.3,
+      after(ms, callback) {
+        waits.push(ms);
+        return inner.after(Math.max(0, ms - 1), callback);
+      },
+    },
+  });
+  queue.add('wish', 'wish');
+  inner.advance(1000);
+  expect(waits.length).toBeGreaterThan(2);
+  expect(waits.filter((ms) => ms < 0)).toEqual([]);
+});
+
 test('a burden that hangs does not hold up the others for long, even while wishes keep coming', async () => {
   const { clock, queue } = manualQueue();
   const wish = () => queue.add('wish', 'wish');
