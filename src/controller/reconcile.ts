@@ -17,7 +17,7 @@ import { breachesIn } from './statistics/breaches.ts';
 import type { Gatherer } from './statistics/gatherer.ts';
 import { summaryOf } from './statistics/summary.ts';
 
-/** How soon to look again at a Memcached that is not ready, should no change tell us to: the longer it has not been, the later. What stands in the way may be nothing that we watch. */
+/** How soon to look again at a Memcached that is not ready, should no change tell us to: the longer it has not been, the later. */
 const NOT_READY_MS = { soonest: 10_000, latest: 60_000 };
 
 /** How soon to look again after something was written, should the watch be late. */
@@ -157,7 +157,7 @@ function nextLook(
   now: Date,
 ): Result | undefined {
   const { soonest, latest } = NOT_READY_MS;
-  const isHindered = outcomes.some(({ fault }) => fault !== undefined);
+  const isHindered = outcomes.some(({ fault }) => fault !== undefined); // by what no watch may tell of
   const waitMs = isHindered ? soonest : Math.min(Math.max(readinessMs(status, now), soonest), latest);
   const times = [
     ...(outcomes.some(({ isMoot }) => isMoot) ? [ECHO_MS] : []),
