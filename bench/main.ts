@@ -31,43 +31,70 @@ const TIMES = 2;
 /** In their order: what fills the cluster comes late. */
 const scenarios: readonly Scenario[] = [settled, restart, storm, soak, latency, gathering, noise, admission];
 
+/** Grows as it goes, so that what was measured is not lost when it ends early. */
+interface Measured {
+  readonly bareNodeMB: number;
+  readonly crowds: Convergence[];
+  readonly rows: Row[];
+}
+
 async function main(args: readonly string[], signal: AbortSignal): Promise<void> {
   const options = readOptions(args);
   if (options === 'help') return void process.stdout.write(HELP);
   if (!options.sources) say((await run(process.execPath, ['tools/bundle.ts'], { cwd: ROOT, signal })).trim());
-  await tell(await measure(options, signal), options);
-}
-
-async function measure(options: Options, signal: AbortSignal): Promise<Results> {
+  const measured: Measured = { bareNodeMB: await measureBareNode(), crowds: [], rows: [] };
   const sizes = options.count === undefined ? [...SIZES, ...(options.isFull ? [LARGEST] : [])] : [options.count];
   const reference = sizes.includes(REFERENCE) ? REFERENCE : (sizes[0] ?? REFERENCE);
-  const bareNodeMB = await measureBareNode();
-  const crowds: Convergence[] = [];
-  const rows: Row[] = [];
-  for (const count of sizes) {
-    const isReference = count === reference;
-    const roles = { reference: isReference, largest: count === sizes.at(-1) };
-    const chosen = scenarios.filter((one) => one.crowds.some((role) => roles[role]) && isWanted(one, options));
-    const arrivals: Convergence[] = [];
-    const times = count === REFERENCE && isComplete(options) ? TIMES : 1;
-    for (let left = times; left > 0; left -= 1) {
-      const floor = await onFreshSite(options, count, signal, (site) => measureFloor(site, count, signal));
-      await onFreshSite(options, count, signal, async (site) => {
-        const operator = await site.startOperator();
-        const scene: Scene = { site, operator, namespace: 'bench-crowd', count, isReference, signal };
-        const crowd = await converge(scene, floor);
-        arrivals.push(crowd);
-        process.stdout.write(`${tableOf(rowsOf(crowd, crowd, bareNodeMB))}\n`);
-        if (left > 1 || chosen.length === 0) return;
-        await whileServersAnswer(scene, async (settledScene) => {
-          for (const scenario of chosen) rows.push(...(await attempt(scenario, settledScene)));
-        });
-      });
+  try {
+    for (const count of sizes) {
+      await measure(
+        options,
+        { count, isReference: count === reference, isLargest: count === sizes.at(-1) },
+        measured,
+        signal,
+      );
     }
-    crowds.push(together(arrivals));
+  } catch (error) {
+    if (measured.crowds.length > 0) await tell(resultsOf(measured, reference), options, false);
+    throw error;
   }
+  await tell(resultsOf(measured, reference), options, isComplete(options));
+}
+
+interface Size {
+  readonly count: number;
+  readonly isReference: boolean;
+  readonly isLargest: boolean;
+}
+
+/** One size: the bare client, then the operator, and what happens to its crowd. */
+async function measure(options: Options, { count, ...size }: Size, measured: Measured, signal: AbortSignal) {
+  const { bareNodeMB, crowds, rows } = measured;
+  const roles = { reference: size.isReference, largest: size.isLargest };
+  const chosen = scenarios.filter((one) => one.crowds.some((role) => roles[role]) && isWanted(one, options));
+  const arrivals: Convergence[] = [];
+  const times = count === REFERENCE && isComplete(options) ? TIMES : 1;
+  for (let left = times; left > 0; left -= 1) {
+    const floor = await onFreshSite(options, count, signal, (site) => measureFloor(site, count, signal));
+    await onFreshSite(options, count, signal, async (site) => {
+      const operator = await site.startOperator();
+      const scene: Scene = { site, operator, namespace: 'bench-crowd', count, isReference: size.isReference, signal };
+      const crowd = await converge(scene, floor);
+      arrivals.push(crowd);
+      process.stdout.write(`${tableOf(rowsOf(crowd, crowd, bareNodeMB))}\n`);
+      if (left > 1) return;
+      crowds.push(together(arrivals));
+      if (chosen.length === 0) return;
+      await whileServersAnswer(scene, async (settledScene) => {
+        for (const scenario of chosen) rows.push(...(await attempt(scenario, settledScene)));
+      });
+    });
+  }
+}
+
+function resultsOf({ bareNodeMB, crowds, rows }: Measured, reference: number): Results {
   const ofReference = crowds.find(({ count }) => count === reference);
-  const ofCrowds = ofReference ? crowds.flatMap((crowd) => rowsOf(crowd, ofReference, bareNodeMB)) : [];
+  const ofCrowds = crowds.flatMap((crowd) => rowsOf(crowd, ofReference ?? crowd, bareNodeMB));
   return { crowds, bareNodeMB, rows: [...ofCrowds, ...rows] };
 }
 

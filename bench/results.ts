@@ -4,7 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../test/support/cluster.ts';
 import { REPLICAS } from './crowd.ts';
-import { isComplete, type Options } from './options.ts';
+import type { Options } from './options.ts';
 import { type Plot, plotOf } from './plot.ts';
 import { type Row, tableOf } from './rows.ts';
 import type { Convergence } from './scenarios/converge.ts';
@@ -15,7 +15,8 @@ export interface Results {
   readonly rows: readonly Row[];
 }
 
-export async function tell(results: Results, options: Options): Promise<void> {
+/** A run that is published is one of everything. */
+export async function tell(results: Results, options: Options, isPublished: boolean): Promise<void> {
   const date = new Date().toISOString();
   const summary = summaryOf(results, options, date);
   process.stdout.write(`\n${summary}\n`);
@@ -26,7 +27,7 @@ export async function tell(results: Results, options: Options): Promise<void> {
   const all = { date, node: process.version, sources, nodeFlags, ...results };
   await writeFile(file, `${JSON.stringify(all, undefined, 2)}\n`);
   process.stdout.write(`written to ${path.relative(process.cwd(), file)}\n`);
-  if (isComplete(options)) await publish(results, summary);
+  if (isPublished) await publish(results, summary);
 }
 
 function summaryOf({ rows, crowds }: Results, { sources, nodeFlags }: Options, date: string): string {

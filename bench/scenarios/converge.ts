@@ -9,6 +9,7 @@ import { timed } from '../progress.ts';
 import { type Row, rowsFor } from '../rows.ts';
 import type { Scene } from '../scenario.ts';
 import { settled } from '../settling.ts';
+import { greatestOf, mean, meansOf } from '../statistics.ts';
 
 export interface Convergence {
   readonly count: number;
@@ -98,32 +99,18 @@ async function arrival({ site: { client }, operator, namespace, count, ...scene 
 export function together(crowds: readonly Convergence[]): Convergence {
   const [first] = crowds;
   if (!first) throw new TypeError('there is no crowd');
-  const mean = (valueOf: (crowd: Convergence) => number) =>
-    crowds.reduce((sum, crowd) => sum + valueOf(crowd), 0) / crowds.length;
-  const most = (valueOf: (crowd: Convergence) => number) => Math.max(...crowds.map(valueOf));
+  const floors = crowds.map(({ floor }) => floor);
+  const times = crowds.map((crowd) => crowd.bySort);
+  const sorts = new Set(times.flatMap(Object.keys));
   return {
     ...first,
+    ...meansOf(crowds, ['createdMs', 'childrenMs', 'readyMs', 'requests', 'writes', 'cpuMs']),
+    ...greatestOf(crowds, ['refused', 'emptyMB', 'peakMB', 'settledMB', 'fileMB', 'others']),
     floor: {
-      memcachedsMs: mean(({ floor }) => floor.memcachedsMs),
-      childrenMs: mean(({ floor }) => floor.childrenMs),
-      cpuMs: mean(({ floor }) => floor.cpuMs),
-      others: most(({ floor }) => floor.others),
+      ...meansOf(floors, ['memcachedsMs', 'childrenMs', 'cpuMs']),
+      ...greatestOf(floors, ['others']),
     },
-    createdMs: mean(({ createdMs }) => createdMs),
-    childrenMs: mean(({ childrenMs }) => childrenMs),
-    readyMs: mean(({ readyMs }) => readyMs),
-    requests: mean(({ requests }) => requests),
-    writes: mean(({ writes }) => writes),
-    refused: most(({ refused }) => refused),
-    bySort: Object.fromEntries(
-      Object.keys(first.bySort).map((sort) => [sort, mean(({ bySort: times }) => times[sort] ?? 0)]),
-    ),
-    cpuMs: mean(({ cpuMs }) => cpuMs),
-    emptyMB: most(({ emptyMB }) => emptyMB),
-    peakMB: most(({ peakMB }) => peakMB),
-    settledMB: most(({ settledMB }) => settledMB),
-    fileMB: most(({ fileMB }) => fileMB),
-    others: most(({ others }) => others),
+    bySort: Object.fromEntries([...sorts].map((sort) => [sort, mean(times.map((one) => one[sort] ?? 0))])),
   };
 }
 
