@@ -9,7 +9,7 @@ import { orAborted } from './operator.ts';
 export const PARALLEL = 16;
 export const REPLICAS = 2;
 
-/** A cache with all that a Memcached can ask for but an autoscaler, whose own controller would be busy with each of them. */
+/** A cache with a child of every kind. */
 export function memcachedNamed(name: string, namespace: string): Memcached {
   const { apiVersion, kind } = memcachedKind;
   return {
@@ -17,7 +17,7 @@ export function memcachedNamed(name: string, namespace: string): Memcached {
     kind,
     metadata: { name, namespace },
     spec: {
-      replicas: REPLICAS,
+      autoscaling: { enabled: true, minReplicas: REPLICAS, maxReplicas: 2 * REPLICAS },
       image: 'memcached:1.6',
       memcached: { maxMemoryMB: 64, maxConnections: 1024, threads: 2 },
       resources: { requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '128Mi' } },

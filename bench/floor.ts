@@ -1,7 +1,8 @@
 /** The floor: what a bare client needs that knows what to do and does nothing else. */
 import { spawn } from 'node:child_process';
 import { type Memcached, withDefaults } from '../src/api/index.ts';
-import { children } from '../src/children/index.ts';
+import { children, deploymentKind } from '../src/children/index.ts';
+import { withFirstReplicas } from '../src/controller/replicas.ts';
 import type { Kind } from '../src/kubernetes/object.ts';
 import type { Client } from '../src/runtime/client/index.ts';
 import { createCrowd, inParallel } from './crowd.ts';
@@ -52,7 +53,9 @@ async function createChildren(client: Client, memcacheds: readonly Memcached[]):
     const wanted = withDefaults(memcached);
     for (const { kind, build } of children) {
       const child = build(wanted, {});
-      if (child) await client.apply(kind, child, { fieldManager: 'bench-floor', force: true });
+      if (!child) continue;
+      const object = kind === deploymentKind ? withFirstReplicas(child, wanted) : child;
+      await client.apply(kind, object, { fieldManager: 'bench-floor', force: true });
     }
   });
 }

@@ -39,7 +39,7 @@ function summaryOf({ rows, crowds }: Results, { sources, nodeFlags }: Options, d
   });
   return [
     `${date.slice(0, 10)}, ${machine} for operator, API server, etcd, controllers and nodes together; ${how}.`,
-    `Each Memcached has ${REPLICAS} replicas, a budget, a network policy, an exporter and a ServiceMonitor.`,
+    `Each Memcached has ${REPLICAS} replicas, a budget, a network policy, an exporter, a ServiceMonitor and an autoscaler.`,
     '',
     tableOf(rows),
     '',

@@ -18,6 +18,8 @@ const PODS_PER_NODE = 100;
 /** Requests of the operator, by its user agent. */
 const OPERATOR = 'memcached-operator/';
 export const BENCH_AGENT = 'bench/1';
+/** Nobody measures the load of simulated pods: the controller of autoscalers would do nothing but look in vain, at each of them every 15 s. */
+const controllerManagerArgs = ['--horizontal-pod-autoscaler-sync-period=24h'];
 
 export interface SiteOptions extends Pick<OperatorOptions, 'nodeFlags' | 'directory'> {
   /** The sources of the operator as they are, instead of the bundled file. */
@@ -51,7 +53,14 @@ export async function onFreshSite<T>(
   const operators: Operator[] = [];
   let client: Client | undefined;
   try {
-    const cluster = await startCluster({ name: NAME, form: 'fake', audit: true, fakeNodes, signal });
+    const cluster = await startCluster({
+      name: NAME,
+      form: 'fake',
+      audit: true,
+      fakeNodes,
+      controllerManagerArgs,
+      signal,
+    });
     await installServiceMonitors(cluster, signal);
     const own = await installOperator(cluster, signal);
     const access = await findAccess({ kubeconfig: kubeconfigOf(cluster.instance), env: {}, home: homedir() });

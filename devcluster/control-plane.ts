@@ -12,6 +12,8 @@ export interface ControlPlaneOptions {
   readonly scale: boolean;
   /** More arguments of the API server, to make it another one than most. */
   readonly apiserverArgs?: readonly string[];
+  /** The same for the controller-manager. */
+  readonly controllerManagerArgs?: readonly string[];
 }
 
 export function auditLog(instance: Pick<Instance, 'directory'>): string {
@@ -92,7 +94,10 @@ export function apiserver(instance: Instance, { audit, apiserverArgs = [] }: Con
   };
 }
 
-export function controllerManager(instance: Instance, { scale }: ControlPlaneOptions): Process {
+export function controllerManager(
+  instance: Instance,
+  { scale, controllerManagerArgs = [] }: ControlPlaneOptions,
+): Process {
   const { apiserver: address } = addresses(instance);
   return {
     name: 'kube-controller-manager',
@@ -119,6 +124,7 @@ export function controllerManager(instance: Instance, { scale }: ControlPlaneOpt
             '--concurrent-gc-syncs=40',
           ]
         : []),
+      ...controllerManagerArgs,
     ],
   };
 }

@@ -5,6 +5,7 @@ import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
+import { wantedFingerprint } from './fingerprint.ts';
 import { intruders } from './intruders.ts';
 import { hasItsName, isLeftover } from './leftovers.ts';
 import { DELETION_COST, type ObservedChild, observeChild } from './observed.ts';
@@ -20,6 +21,8 @@ export interface Outcome {
   readonly error?: Error;
   /** There was nothing to do, after all: what had to go is gone or somebody else's, or its kind is leaving the cluster. */
   readonly isMoot?: true;
+  /** Nothing has changed but the records of who set what. */
+  readonly isUnseen?: true;
 }
 
 /** Holds replicas in our name while we do not mention them. */
@@ -35,7 +38,7 @@ export async function applyStep(step: Step, owner: Memcached, client: Writer, si
     if (step.verb === 'create') return await create(step, owner, client, signal);
     if (step.verb === 'leave') return conflict(step, step.kind, step.name);
     if (step.verb === 'wait') return wait(step);
-    if (step.verb === 'update') return { step, object: await update(step, client, signal) };
+    if (step.verb === 'update') return await update(step, client, signal);
     return (await remove(step, owner, client, signal)) ? { step } : { step, isMoot: true };
   } catch (caught) {
     if (isMoot(step, caught)) return { step, isMoot: true };
@@ -96,18 +99,28 @@ async function mayGo(child: ObservedChild, owner: Memcached, client: Writer, sig
   return isLeftover(child, owner) && (await hasItsName(owner, client, signal));
 }
 
+/** Lets go of the replicas first, where somebody else shall decide them: often, nothing else is left to do. */
+async function update(step: Step & { readonly verb: 'update' }, client: Writer, signal: AbortSignal): Promise<Outcome> {
+  const { kind, desired, uid, handOver, farewells = [] } = step;
+  await Promise.all(farewells.map((one) => mark(one, desired.metadata.namespace, client, signal)));
+  const left = handOver && (await pass(kind, desired, uid, handOver, client, signal));
+  if (left && observeChild(left).fingerprint === wantedFingerprint(desired))
+    return { step, object: left, isUnseen: true };
+  return { step, object: await applyOver(kind, desired, uid, client, signal) };
+}
+
 /** Applies it over what is there. What bears a name of ours, and keeps ours out by it, has to go first. */
-async function update(
-  { kind, desired, uid, handOver, farewells = [] }: Step & { readonly verb: 'update' },
+async function applyOver(
+  kind: Kind,
+  desired: KubernetesObject,
+  uid: string,
   client: Writer,
   signal: AbortSignal,
 ): Promise<KubernetesObject> {
-  await Promise.all(farewells.map((one) => mark(one, desired.metadata.namespace, client, signal)));
-  if (handOver) await pass(kind, desired, uid, handOver, client, signal);
   try {
     return await apply(kind, desired, { uid }, client, signal);
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 422)) throw error;
+    if (!isRefused(error)) throw error;
     const { name, namespace } = desired.metadata;
     const existing = await client.get(kind, name, namespace, { signal });
     const paths = intruders(desired, existing);
@@ -137,7 +150,10 @@ async function mark(
   }
 }
 
-/** Has the replicas held by somebody else than us, before we let go of them. */
+/**
+ * Has the replicas held by somebody else than us, before we let go of them. As a rule, ours is the first of the records of who set what, and they
+ * are moved from there to another: that is all then, and the Deployment is given as it is now.
+ */
 async function pass(
   kind: Kind,
   { apiVersion, metadata: { name, namespace } }: KubernetesObject,
@@ -145,14 +161,33 @@ async function pass(
   { replicas, isNew }: HandOver,
   client: Writer,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<KubernetesObject | undefined> {
   const metadata = { name, ...(namespace !== undefined && { namespace }), uid };
   const held = { apiVersion, kind: kind.kind, metadata, spec: { replicas } } as KubernetesObject;
+  try {
+    if (!isNew)
+      return await client.patch(kind, name, namespace, { type: 'json', body: moved(apiVersion, uid), signal });
+  } catch (error) {
+    if (!isRefused(error)) throw error; // else the records are not as they were thought to be
+  }
   try {
     await client.apply(kind, held, { fieldManager: HOLDER, force: isNew, signal });
   } catch (error) {
     if (!isConflict(error)) throw error; // else they are somebody's already
   }
+  return undefined;
+}
+
+/** Moves the replicas from our record to that of their holder. */
+function moved(apiVersion: string, uid: string): object[] {
+  const record = { apiVersion, fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': { 'f:replicas': {} } } };
+  return [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'test', path: '/metadata/managedFields/0/manager', value: MANAGED_BY },
+    { op: 'test', path: '/metadata/managedFields/0/operation', value: 'Apply' },
+    { op: 'remove', path: '/metadata/managedFields/0/fieldsV1/f:spec/f:replicas' },
+    { op: 'add', path: '/metadata/managedFields/-', value: { manager: HOLDER, operation: 'Apply', ...record } },
+  ];
 }
 
 /**
@@ -189,6 +224,10 @@ function wait(step: Step & { readonly verb: 'wait' }): Outcome {
   if (heldBy.length === 0) return { step };
   const message = `${kind.kind} ${metadata.name} was deleted, and is made anew when it is gone: ${heldBy.join(', ')} holds it. See to who set that finalizer`;
   return { step, fault: { reason: 'ApplyFailed', message } };
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 422;
 }
 
 function isConflict(error: unknown): boolean {

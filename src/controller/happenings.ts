@@ -13,7 +13,7 @@ const NOT_OURS = new Set(['ReplicasNotReady', 'RolloutStuck']);
 
 export function deeds(outcomes: readonly Outcome[]): Happening[] {
   const done = outcomes
-    .filter(({ step, fault, isMoot }) => !fault && !isMoot && !followsPods(step.kind))
+    .filter(({ step, fault, isMoot, isUnseen }) => !fault && !isMoot && !isUnseen && !followsPods(step.kind))
     .map(({ step }) => step);
   return Object.entries(DONE).flatMap(([verb, reason]) => {
     const kinds = done.filter((step: Step) => step.verb === verb).map((step) => step.kind.kind);

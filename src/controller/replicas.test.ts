@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { MemcachedSpec } from '../api/index.ts';
 import { deploymentFor } from '../children/deployment.ts';
 import { example } from '../children/example.ts';
+import type { Deployment } from '../kubernetes/deployment.ts';
 import type { ObservedDeployment } from './observed.ts';
 import { handOver, settlement, withFirstReplicas } from './replicas.ts';
 
@@ -40,6 +41,8 @@ test('a new Deployment starts with the least number of servers', () => {
   const first = (spec: MemcachedSpec) => withFirstReplicas(deploymentFor(example(spec), {}), example(spec));
   expect(first(scaling)).toMatchObject({ spec: { replicas: 3 } });
   expect(first({ replicas: 0 })).toMatchObject({ spec: { replicas: 0 } });
+  const fromOne = first({ autoscaling: { enabled: true, minReplicas: 1, maxReplicas: 9 } }) as Deployment;
+  expect(fromOne.spec.replicas).toBeUndefined();
 });
 
 test.each<[string, MemcachedSpec, ObservedDeployment | undefined, boolean, object | undefined]>([

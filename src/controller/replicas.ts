@@ -9,6 +9,9 @@ import type { Deployment } from '../kubernetes/deployment.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { ObservedDeployment } from './observed.ts';
 
+/** What a Deployment gets that does not mention its replicas. */
+const KUBERNETES_REPLICAS = 1;
+
 /** What holds the replicas in place of us. */
 export interface HandOver {
   readonly replicas: number;
@@ -29,11 +32,12 @@ export function handOver(
     : { replicas: observed.wanted, isNew: false };
 }
 
-/** A Deployment that is new starts with the least number that its autoscaler would choose. */
+/** A Deployment that is new starts with the least number that its autoscaler would choose. Where Kubernetes chooses the same, there is nothing to hand over. */
 export function withFirstReplicas(desired: KubernetesObject, memcached: DefaultedMemcached): KubernetesObject {
   const { spec } = desired as Deployment;
-  if (spec.replicas !== undefined) return desired;
-  return { ...desired, spec: { ...spec, replicas: leastReplicas(memcached) } } as KubernetesObject;
+  const replicas = leastReplicas(memcached);
+  if (spec.replicas !== undefined || replicas === KUBERNETES_REPLICAS) return desired;
+  return { ...desired, spec: { ...spec, replicas } } as KubernetesObject;
 }
 
 function leastReplicas({ spec }: DefaultedMemcached): number {

@@ -23,6 +23,7 @@ export interface TestClusterOptions {
   readonly audit?: boolean;
   readonly fakeNodes?: number;
   readonly apiserverArgs?: readonly string[];
+  readonly controllerManagerArgs?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
@@ -35,6 +36,7 @@ export async function startCluster(options: TestClusterOptions): Promise<TestClu
     audit = false,
     fakeNodes = 1,
     apiserverArgs = [],
+    controllerManagerArgs = [],
     signal = new AbortController().signal,
   } = options;
   let printed = '';
@@ -51,6 +53,7 @@ export async function startCluster(options: TestClusterOptions): Promise<TestClu
     audit,
     fakeNodes,
     apiserverArgs,
+    controllerManagerArgs,
     scale: form === 'fake',
     startedBy: 'cluster',
   } as const;
