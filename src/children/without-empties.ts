@@ -12,8 +12,12 @@ const SELECTORS = new Set(['podSelector', 'namespaceSelector', 'labelSelector', 
 export function withoutEmpties<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(withoutEmpties) as Value;
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, inner]) => [name, withoutEmpties<unknown>(inner)] as const);
-  return Object.fromEntries(entries.filter(([name, inner]) => !isEmpty(inner) || isSelector(name, inner))) as Value;
+  const kept: [string, unknown][] = [];
+  for (const [name, inner] of Object.entries(value)) {
+    const rest = withoutEmpties<unknown>(inner);
+    if (!isEmpty(rest) || isSelector(name, rest)) kept.push([name, rest]);
+  }
+  return Object.fromEntries(kept) as Value;
 }
 
 function isSelector(name: string, value: unknown): boolean {

@@ -5,7 +5,6 @@ import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
-import { wantedFingerprint } from './fingerprint.ts';
 import { intruders } from './intruders.ts';
 import { hasItsName, isLeftover } from './leftovers.ts';
 import { DELETION_COST, type ObservedChild, observeChild } from './observed.ts';
@@ -101,11 +100,10 @@ async function mayGo(child: ObservedChild, owner: Memcached, client: Writer, sig
 
 /** Lets go of the replicas first, where somebody else shall decide them: often, nothing else is left to do. */
 async function update(step: Step & { readonly verb: 'update' }, client: Writer, signal: AbortSignal): Promise<Outcome> {
-  const { kind, desired, uid, handOver, farewells = [] } = step;
+  const { kind, desired, fingerprint, uid, handOver, farewells = [] } = step;
   await Promise.all(farewells.map((one) => mark(one, desired.metadata.namespace, client, signal)));
   const left = handOver && (await pass(kind, desired, uid, handOver, client, signal));
-  if (left && observeChild(left).fingerprint === wantedFingerprint(desired))
-    return { step, object: left, isUnseen: true };
+  if (left && observeChild(left).fingerprint === fingerprint) return { step, object: left, isUnseen: true };
   return { step, object: await applyOver(kind, desired, uid, client, signal) };
 }
 

@@ -3,27 +3,31 @@ import type { DefaultedMemcached } from '../api/index.ts';
 import { type Child, children, deploymentKind, type Surroundings } from '../children/index.ts';
 import type { Deployment } from '../kubernetes/deployment.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
+import { wantedFingerprint } from './fingerprint.ts';
 import { isLeftover } from './leftovers.ts';
 import type { ObservedChild, ObservedPod } from './observed.ts';
 import { type HandOver, handOver, withFirstReplicas } from './replicas.ts';
 import { farewells, type PodMark } from './slots/farewell.ts';
-import { type Fingerprints, fingerprintsOf } from './wishes.ts';
+import { type Builder, builderFor, type Fingerprints, fingerprintsOf } from './wishes.ts';
 
 export type Step =
-  | { readonly verb: 'create'; readonly kind: Kind; readonly desired: KubernetesObject }
-  | {
-      readonly verb: 'update';
-      readonly kind: Kind;
-      readonly desired: KubernetesObject;
-      readonly uid: string;
-      /** All servers are replaced, as far as can be told. */
-      readonly isRollout?: true;
-      readonly handOver?: HandOver;
-      readonly farewells?: readonly PodMark[];
-    }
+  | ({ readonly verb: 'create' } & Wanted)
+  | ({ readonly verb: 'update' } & Wanted & {
+        readonly uid: string;
+        /** All servers are replaced, as far as can be told. */
+        readonly isRollout?: true;
+        readonly handOver?: HandOver;
+        readonly farewells?: readonly PodMark[];
+      })
   | { readonly verb: 'delete'; readonly kind: Kind; readonly observed: ObservedChild }
   | { readonly verb: 'leave'; readonly kind: Kind; readonly name: string }
   | { readonly verb: 'wait'; readonly kind: Kind; readonly observed: ObservedChild };
+
+interface Wanted {
+  readonly kind: Kind;
+  readonly desired: KubernetesObject;
+  readonly fingerprint: string;
+}
 
 export interface Seen {
   child(kind: Kind): ObservedChild | undefined;
@@ -43,42 +47,49 @@ export function difference(
   memcached: DefaultedMemcached,
   surroundings: Surroundings,
   seen: Seen,
-  { kept = [], fingerprints = fingerprintsOf(memcached, surroundings, kept) }: DifferenceOptions = {},
+  options: DifferenceOptions = {},
 ): Step[] {
+  const {
+    kept = [],
+    build = builderFor(memcached, surroundings),
+    fingerprints = fingerprintsOf(build, kept),
+  } = options;
   const steps = children
     .filter(({ kind, needsCrd }) => (!needsCrd || seen.isServed(kind)) && !kept.includes(kind))
-    .flatMap((child) => stepsFor(child, memcached, surroundings, seen, fingerprints.get(child.kind)));
+    .flatMap((child) => stepsFor(child, { memcached, surroundings, seen, build }, fingerprints.get(child.kind)));
   return steps.toSorted((a, b) => Number(b.verb === 'delete') - Number(a.verb === 'delete'));
 }
 
 interface DifferenceOptions {
   readonly kept?: readonly Kind[];
   readonly fingerprints?: Fingerprints;
+  readonly build?: Builder;
+}
+
+/** What a step follows from besides the child itself. */
+interface Circumstances {
+  readonly memcached: DefaultedMemcached;
+  readonly surroundings: Surroundings;
+  readonly seen: Seen;
+  readonly build: Builder;
 }
 
 /** What another Memcached has left under the name makes room first. */
-function stepsFor(
-  child: Child,
-  memcached: DefaultedMemcached,
-  surroundings: Surroundings,
-  seen: Seen,
-  wanted: string | undefined,
-): Step[] {
+function stepsFor(child: Child, by: Circumstances, wanted: string | undefined): Step[] {
   const { kind } = child;
-  const observed = seen.child(kind);
-  const leftover = observed && isLeftover(observed, memcached) ? observed : undefined;
-  const step = stepFor(child, memcached, surroundings, seen, wanted, leftover ? undefined : observed);
+  const observed = by.seen.child(kind);
+  const leftover = observed && isLeftover(observed, by.memcached) ? observed : undefined;
+  const step = stepFor(child, by, wanted, leftover ? undefined : observed);
   return [...(leftover ? [{ verb: 'delete', kind, observed: leftover } as const] : []), ...(step ? [step] : [])];
 }
 
 function stepFor(
-  { kind, build }: Child,
-  memcached: DefaultedMemcached,
-  surroundings: Surroundings,
-  seen: Omit<Seen, 'child'>,
+  child: Child,
+  { memcached, surroundings, seen, build }: Circumstances,
   wanted: string | undefined,
   observed: ObservedChild | undefined,
 ): Step | undefined {
+  const { kind } = child;
   const { uid = '', name = '' } = observed?.metadata ?? {};
   const isOurs = observed?.ownerUid === memcached.metadata.uid;
   if (wanted === undefined)
@@ -87,14 +98,22 @@ function stepFor(
   if (observed?.isDeleting) return { verb: 'wait', kind, observed }; // it is made anew when it is gone
   if (observed?.fingerprint === wanted || (observed && seen.isKnownRewrite(uid, wanted, observed.fingerprint)))
     return undefined;
-  const desired = build(memcached, surroundings);
+  const desired = build(child);
   if (!desired) return undefined;
-  if (!observed) return { verb: 'create', kind, desired: asNew(kind, desired, memcached) };
-  if (kind !== deploymentKind) return { verb: 'update', kind, desired, uid };
+  if (!observed) return creation({ kind, desired, fingerprint: wanted }, memcached);
+  if (kind !== deploymentKind) return { verb: 'update', kind, desired, fingerprint: wanted, uid };
   const passed = handOver(desired, observed.deployment, memcached);
   const marks = farewells(desired, observed.deployment, seen.pods, surroundings.servers ?? []);
-  const rollout = keepsReplicas(desired as Deployment, observed) && ({ isRollout: true } as const);
-  return { verb: 'update', kind, desired, uid, farewells: marks, ...(passed && { handOver: passed }), ...rollout };
+  return {
+    verb: 'update',
+    kind,
+    desired,
+    fingerprint: wanted,
+    uid,
+    farewells: marks,
+    ...(passed && { handOver: passed }),
+    ...(keepsReplicas(desired as Deployment, observed) && { isRollout: true }),
+  };
 }
 
 /** Neither their number nor who decides it changes: then it is about the servers themselves, and almost everything about them replaces them. */
@@ -102,6 +121,8 @@ function keepsReplicas({ spec: { replicas } }: Deployment, { deployment }: Obser
   return deployment?.ownsReplicas === (replicas !== undefined) && (replicas ?? deployment.wanted) === deployment.wanted;
 }
 
-function asNew(kind: Kind, desired: KubernetesObject, memcached: DefaultedMemcached): KubernetesObject {
-  return kind === deploymentKind ? withFirstReplicas(desired, memcached) : desired;
+function creation(wanted: Wanted, memcached: DefaultedMemcached): Step {
+  const desired = wanted.kind === deploymentKind ? withFirstReplicas(wanted.desired, memcached) : wanted.desired;
+  if (desired === wanted.desired) return { verb: 'create', ...wanted };
+  return { verb: 'create', kind: wanted.kind, desired, fingerprint: wantedFingerprint(desired) };
 }

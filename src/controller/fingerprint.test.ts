@@ -107,6 +107,25 @@ test.each([
   expect(print('7')).not.toBe(print(given));
 });
 
+test('names may come in any order, items of lists may not', () => {
+  const names = Array.from({ length: 12 }, (_, index) => `name-${(index * 5) % 12}`);
+  const print = (spec: object) => wantedFingerprint({ ...wanted, spec } as KubernetesObject);
+  const mapOf = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, `value of ${key}`]));
+  expect(print({ map: mapOf(names) })).toBe(print({ map: mapOf(names.toSorted()) }));
+  expect(print({ list: names })).not.toBe(print({ list: names.toSorted() }));
+});
+
+test.each<[string, object, object]>([
+  ['a map and a list', { x: { a: 'b' } }, { x: ['a', 'b'] }],
+  ['a map and a list that begins with zero', { x: { a: 'b' } }, { x: [0, 'a', 'b'] }],
+  ['one map and another', { x: { a: 'b', c: 'd' } }, { x: { a: { b: 'c' } } }],
+  ['a word and a number', { x: '1' }, { x: 1 }],
+  ['a word and a truth', { x: 'true' }, { x: true }],
+])('%s are not the same', (_, one, other) => {
+  const print = (spec: object) => wantedFingerprint({ ...wanted, spec } as KubernetesObject);
+  expect(print(one)).not.toBe(print(other));
+});
+
 test('other values are words', () => {
   const tolerating = (value: string) =>
     wantedFingerprint({ ...wanted, spec: { tolerations: [{ key: 'a', value }] } } as KubernetesObject);

@@ -93,7 +93,7 @@ function hasKeys(item: Json, keys: Json): boolean {
 }
 
 function digest(value: Json): string {
-  return digestOf(canonical(value, ''));
+  return digestOf(JSON.stringify(canonical(value, '')));
 }
 
 /** Short, and for two texts never the same. */
@@ -102,21 +102,36 @@ export function digestOf(text: string): string {
   return hash('sha256', text, 'buffer').toString('base64url', 0, 16);
 }
 
-/** Same meaning, same text: names in order, quantities by their amount, everything empty as nothing. */
-function canonical(value: Json, name: string): string {
-  if (value === null || value === false || value === 0 || value === '' || value === NOTHING) return NOTHING;
-  if (typeof value !== 'object') return JSON.stringify(name === QUANTITY ? amount(value) : value);
+type Canonical = null | boolean | number | string | Canonical[];
+
+/** The first item of what was an object. What was a list has no zero, which counts as nothing. */
+const OBJECT = 0;
+
+/** Same meaning, same structure: names in order, quantities by their amount, everything empty as nothing. */
+function canonical(value: Json, name: string): Canonical {
+  if (value === null || value === false || value === 0 || value === '' || value === NOTHING) return null;
+  if (typeof value !== 'object') return name === QUANTITY ? amount(value) : value;
   if (Array.isArray(value)) {
     const list = value as readonly Json[];
-    return list.length === 0 ? NOTHING : `[${list.map((item) => canonical(item, '')).join(',')}]`;
+    return list.length === 0 ? null : list.map((item) => canonical(item, ''));
   }
   const object = value as Readonly<Record<string, Json>>;
-  const keys = Object.keys(object);
-  if (keys.length === 0) return NOTHING;
-  let text = '{';
-  for (const key of keys.toSorted())
-    text += `${JSON.stringify(key)}:${canonical(object[key] ?? null, isAmount(name, key) ? QUANTITY : key)},`;
-  return `${text}}`;
+  const keys = inOrder(Object.keys(object));
+  if (keys.length === 0) return null;
+  const items: Canonical[] = [OBJECT];
+  for (const key of keys) items.push(key, canonical(object[key] ?? null, isAmount(name, key) ? QUANTITY : key));
+  return items;
+}
+
+/** Sorts the list itself. They are few, and mostly in order: Array.sort takes ten times the memory. */
+function inOrder(names: string[]): string[] {
+  for (let next = 1; next < names.length; next += 1) {
+    const name = names[next] ?? '';
+    let place = next;
+    for (; place > 0 && (names[place - 1] ?? '') > name; place -= 1) names[place] = names[place - 1] ?? '';
+    names[place] = name;
+  }
+  return names;
 }
 
 const QUANTITY = 'quantity';

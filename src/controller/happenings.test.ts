@@ -8,7 +8,7 @@ import { observeChild } from './observed.ts';
 
 const memcached = example();
 const serviceKind: Kind = { ...deploymentKind, kind: 'Service' };
-const created = (kind: Kind): Outcome => ({ step: { verb: 'create', kind, desired: memcached } });
+const created = (kind: Kind): Outcome => ({ step: { verb: 'create', kind, desired: memcached, fingerprint: '' } });
 
 function degraded(reason: string, message = 'because', status: 'True' | 'False' = 'True') {
   return { conditions: [{ type: 'Degraded', status, reason, message, lastTransitionTime: '2025-01-01T00:00:00Z' }] };
@@ -28,6 +28,7 @@ test('what had happened by itself was not done', () => {
   const removed: Outcome = { step: { verb: 'delete', kind: serviceKind, observed: observeChild(memcached) } };
   expect(deeds([removed]).map(({ note }) => note)).toEqual(['Deleted Service']);
   expect(deeds([{ ...removed, isMoot: true }])).toEqual([]);
+  expect(deeds([{ ...created(deploymentKind), isUnseen: true }])).toEqual([]);
 });
 
 test('a remark is told once', () => {

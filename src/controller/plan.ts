@@ -6,7 +6,7 @@ import type { Fault, Remark } from '../status/observation.ts';
 import { difference, type Step } from './difference.ts';
 import { type Inquiry, inquire } from './secrets/inquiry.ts';
 import { serversOf } from './slots/servers.ts';
-import type { Wishes } from './wishes.ts';
+import { builderFor, type Wishes } from './wishes.ts';
 import type { World } from './world.ts';
 
 export interface Planner {
@@ -42,8 +42,9 @@ export async function planFor(key: string, memcached: Memcached, by: Planner, si
   const servers = serversOf(key, wanted.spec.replicas ?? present(key, wanted, by.world), by.world);
   const surroundings = { ...found, servers, ...(by.operator && { operator: by.operator }) };
   const kept = isWhole ? [] : [deploymentKind];
-  const fingerprints = by.wishes.fingerprints(memcached, surroundings, kept);
-  const steps = difference(wanted, surroundings, by.world.seen(key), { fingerprints, kept });
+  const build = builderFor(wanted, surroundings);
+  const fingerprints = by.wishes.fingerprints(memcached, surroundings, { staying: kept, build });
+  const steps = difference(wanted, surroundings, by.world.seen(key), { fingerprints, kept, build });
   return { wanted, steps, isWhole, remarks: remarksOn(wanted, found), ...inquiry };
 }
 

@@ -115,7 +115,7 @@ async function applyAll(
       outcomes.push(outcome);
       return outcome.object;
     };
-    if ('desired' in step) await world.writeChild(step.kind, key, step.desired, write);
+    if ('desired' in step) await world.writeChild(step.kind, key, step.fingerprint, write);
     else await write();
   }
   return outcomes;

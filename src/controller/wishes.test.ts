@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Memcached } from '../api/index.ts';
 import { example } from '../children/example.ts';
-import { deploymentKind } from '../children/index.ts';
+import { children, deploymentKind, type Surroundings } from '../children/index.ts';
 import { serviceKind } from '../children/service.ts';
-import { fingerprintsOf, Wishes } from './wishes.ts';
+import { type Builder, builderFor, fingerprintsOf, Wishes } from './wishes.ts';
 
 const server = { slot: 0, pod: 'my-cache-x', address: '10.0.0.1', isReady: true, isDeleting: false };
 const stored: Memcached = example({ monitoring: { enabled: true } });
@@ -11,7 +11,9 @@ const stored: Memcached = example({ monitoring: { enabled: true } });
 test('fingerprints are those of the children that are wanted', () => {
   const wishes = new Wishes({});
   for (const surroundings of [{}, { servers: [server] }, {}])
-    expect(wishes.fingerprints(stored, surroundings)).toEqual(fingerprintsOf(wishes.wanted(stored), surroundings));
+    expect(wishes.fingerprints(stored, surroundings)).toEqual(
+      fingerprintsOf(builderFor(wishes.wanted(stored), surroundings)),
+    );
 });
 
 test('nothing is computed twice', () => {
@@ -35,7 +37,7 @@ test.each<[string, Memcached]>([
   const before = wishes.fingerprints(stored, {});
   const after = wishes.fingerprints(changed, {});
   expect(after.get(deploymentKind)).not.toBe(before.get(deploymentKind));
-  expect(after).toEqual(fingerprintsOf(wishes.wanted(changed), {}));
+  expect(after).toEqual(fingerprintsOf(builderFor(wishes.wanted(changed), {})));
 });
 
 test('what is around counts', () => {
@@ -54,11 +56,35 @@ test('faults are those of the spec, and the default image is the one that was se
   expect(wishes.faults(wrong)).toMatchObject([{ reason: 'InvalidSpec' }]);
 });
 
+test('when pods come and go, only what follows them is built anew', () => {
+  const wishes = new Wishes({});
+  const builtFor = (surroundings: Surroundings, memcached = stored) => {
+    const kinds: string[] = [];
+    const all = builderFor(wishes.wanted(memcached), surroundings);
+    const build: Builder = (child) => {
+      kinds.push(child.kind.kind);
+      return all(child);
+    };
+    expect(wishes.fingerprints(memcached, surroundings, { build })).toEqual(fingerprintsOf(all));
+    return kinds;
+  };
+  expect(builtFor({})).toHaveLength(children.length);
+  expect(builtFor({ servers: [server] })).toEqual(['EndpointSlice']);
+  expect(builtFor({ servers: [server] })).toEqual([]);
+  expect(builtFor({ servers: [] })).toEqual(['EndpointSlice']);
+  expect(builtFor({ servers: [], operator: { namespace: 'elsewhere', labels: {} } })).toHaveLength(children.length);
+});
+
+test('a child is built once', () => {
+  const build = builderFor(new Wishes({}).wanted(stored), {});
+  for (const child of children) expect(build(child)).toBe(build(child));
+});
+
 test('what stays as it is need not be computable', () => {
   const secured = example({ security: { tls: { enabled: true, certificateSecretRef: { name: 'missing' } } } });
   const wishes = new Wishes({});
   expect(() => wishes.fingerprints(secured, {})).toThrow('nothing is known of the certificate');
-  const rest = wishes.fingerprints(secured, {}, [deploymentKind]);
+  const rest = wishes.fingerprints(secured, {}, { staying: [deploymentKind] });
   expect([...rest.keys()]).not.toContain(deploymentKind);
   expect(rest.size).toBeGreaterThan(0);
 });

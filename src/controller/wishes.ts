@@ -8,8 +8,8 @@ import {
   obstacles,
   withDefaults,
 } from '../api/index.ts';
-import { children, type Surroundings } from '../children/index.ts';
-import type { Kind } from '../kubernetes/object.ts';
+import { type Child, children, type Surroundings } from '../children/index.ts';
+import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
 import type { Fault } from '../status/observation.ts';
 import { digestOf, wantedFingerprint } from './fingerprint.ts';
 
@@ -20,8 +20,20 @@ interface Wish {
   /** Why the spec cannot be carried out. */
   readonly faults: readonly Fault[];
   readonly spec: DefaultedSpec;
-  /** A digest of what the fingerprints follow from besides the spec, and what they came to. */
-  last?: { readonly besides: string; readonly fingerprints: Fingerprints };
+  /** Digests of what the fingerprints follow from besides the spec, and what they came to. */
+  last?: { readonly besides: string; readonly servers: string; readonly fingerprints: Fingerprints };
+}
+
+/** Builds a child; nothing where none is wanted. */
+export type Builder = (child: Child) => KubernetesObject | undefined;
+
+/** Builds each child once: who asks for it again gets the same. */
+export function builderFor(memcached: DefaultedMemcached, surroundings: Surroundings): Builder {
+  const built = new Map<Kind, KubernetesObject | undefined>();
+  return ({ kind, build }) => {
+    if (!built.has(kind)) built.set(kind, build(memcached, surroundings));
+    return built.get(kind);
+  };
 }
 
 export class Wishes {
@@ -42,14 +54,21 @@ export class Wishes {
     return { ...memcached, spec: this.#wishOf(memcached).spec };
   }
 
-  /** The objects themselves are not kept: most of the time nobody needs them. Kinds that stay as they are may lack what they are made of. */
-  fingerprints(memcached: Memcached, surroundings: Surroundings, staying: readonly Kind[] = []): Fingerprints {
+  /**
+   * The objects themselves are not kept: most of the time nobody needs them. Kinds that stay as they are may lack what they are made of.
+   * Pods come and go, and few children have to do with that: the others are not looked at for it.
+   */
+  fingerprints(memcached: Memcached, surroundings: Surroundings, options: FingerprintOptions = {}): Fingerprints {
+    const { staying = [], build = builderFor(this.wanted(memcached), surroundings) } = options;
     const wish = this.#wishOf(memcached);
     const { name, namespace, uid, annotations } = memcached.metadata;
-    const besides = digestOf(JSON.stringify([name, namespace, uid, annotations, surroundings, staying]));
-    if (wish.last?.besides === besides) return wish.last.fingerprints;
-    const fingerprints = fingerprintsOf(this.wanted(memcached), surroundings, staying);
-    wish.last = { besides, fingerprints };
+    const { servers: pods, ...rest } = surroundings;
+    const besides = digestOf(JSON.stringify([name, namespace, uid, annotations, rest, staying]));
+    const servers = digestOf(JSON.stringify([pods]));
+    const known = wish.last?.besides === besides ? wish.last : undefined;
+    if (known?.servers === servers) return known.fingerprints;
+    const fingerprints = fingerprintsOf(build, staying, known?.fingerprints);
+    wish.last = { besides, servers, fingerprints };
     return fingerprints;
   }
 
@@ -62,16 +81,25 @@ export class Wishes {
   }
 }
 
-export function fingerprintsOf(
-  memcached: DefaultedMemcached,
-  surroundings: Surroundings,
-  staying: readonly Kind[] = [],
-): Fingerprints {
-  const entries = children.flatMap(({ kind, build }): [Kind, string][] => {
-    const desired = staying.includes(kind) ? undefined : build(memcached, surroundings);
-    return desired ? [[kind, wantedFingerprint(desired)]] : [];
-  });
-  return new Map(entries);
+interface FingerprintOptions {
+  readonly staying?: readonly Kind[];
+  readonly build?: Builder;
+}
+
+/** Those that are known are right for all children but the ones that follow pods. */
+export function fingerprintsOf(build: Builder, staying: readonly Kind[] = [], known?: Fingerprints): Fingerprints {
+  const fingerprints = new Map<Kind, string>();
+  for (const child of children) {
+    const { kind, followsPods } = child;
+    if (staying.includes(kind)) continue;
+    const fingerprint = known && !followsPods ? known.get(kind) : fingerprintOf(build(child));
+    if (fingerprint !== undefined) fingerprints.set(kind, fingerprint);
+  }
+  return fingerprints;
+}
+
+function fingerprintOf(desired: KubernetesObject | undefined): string | undefined {
+  return desired && wantedFingerprint(desired);
 }
 
 function faultsOf(memcached: Memcached): Fault[] {

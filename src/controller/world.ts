@@ -8,7 +8,6 @@ import type { Client } from '../runtime/client/index.ts';
 import { keyOf } from '../runtime/key.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Seen } from './difference.ts';
-import { wantedFingerprint } from './fingerprint.ts';
 import { type ObservedChild, type ObservedPod, observeChild, observePod } from './observed.ts';
 import { RecentWrites } from './recent-writes.ts';
 import { secretKeys } from './secrets/references.ts';
@@ -146,13 +145,12 @@ export class World {
   async writeChild(
     kind: Kind,
     key: string,
-    desired: KubernetesObject,
+    wanted: string,
     write: () => Promise<KubernetesObject | undefined>,
   ): Promise<void> {
     const written = await write();
     if (!written) return;
     const observed = observeChild(written, this.child(kind, key));
-    const wanted = wantedFingerprint(desired);
     // Should the server store something of it in other words, then we do not repeat ourselves.
     if (observed.fingerprint !== wanted)
       this.#rewrites.set(observed.metadata.uid, { wanted, observed: observed.fingerprint });
