@@ -33,8 +33,11 @@ const scenarios: readonly Scenario[] = [settled, restart, storm, soak, latency, 
 
 /** Grows as it goes, so that what was measured is not lost when it ends early. */
 interface Measured {
+  /** The size that budgets speak of, or the only one. */
+  readonly reference: number;
   readonly bareNodeMB: number;
-  readonly crowds: Convergence[];
+  /** By their size. */
+  readonly crowds: Map<number, Convergence>;
   readonly rows: Row[];
 }
 
@@ -42,49 +45,44 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<void>
   const options = readOptions(args);
   if (options === 'help') return void process.stdout.write(HELP);
   if (!options.sources) say((await run(process.execPath, ['tools/bundle.ts'], { cwd: ROOT, signal })).trim());
-  const measured: Measured = { bareNodeMB: await measureBareNode(), crowds: [], rows: [] };
   const sizes = options.count === undefined ? [...SIZES, ...(options.isFull ? [LARGEST] : [])] : [options.count];
-  const reference = sizes.includes(REFERENCE) ? REFERENCE : (sizes[0] ?? REFERENCE);
+  const reference = options.count ?? REFERENCE;
+  const measured: Measured = { reference, bareNodeMB: await measureBareNode(), crowds: new Map(), rows: [] };
   try {
-    for (const count of sizes) {
-      await measure(
-        options,
-        { count, isReference: count === reference, isLargest: count === sizes.at(-1) },
-        measured,
-        signal,
-      );
-    }
+    for (const count of sizes) await measure(count, { isLargest: count === sizes.at(-1), options, measured, signal });
   } catch (error) {
-    if (measured.crowds.length > 0) await tell(resultsOf(measured, reference), options, false);
+    if (measured.crowds.size > 0)
+      await tell(resultsOf(measured), options, false).catch((other: unknown) => say(`not told: ${String(other)}`));
     throw error;
   }
-  await tell(resultsOf(measured, reference), options, isComplete(options));
+  await tell(resultsOf(measured), options, true);
 }
 
-interface Size {
-  readonly count: number;
-  readonly isReference: boolean;
+interface Circumstances {
   readonly isLargest: boolean;
+  readonly options: Options;
+  readonly measured: Measured;
+  readonly signal: AbortSignal;
 }
 
 /** One size: the bare client, then the operator, and what happens to its crowd. */
-async function measure(options: Options, { count, ...size }: Size, measured: Measured, signal: AbortSignal) {
-  const { bareNodeMB, crowds, rows } = measured;
-  const roles = { reference: size.isReference, largest: size.isLargest };
+async function measure(count: number, { isLargest, options, measured, signal }: Circumstances): Promise<void> {
+  const { reference, bareNodeMB, crowds, rows } = measured;
+  const isReference = count === reference;
+  const roles = { reference: isReference, largest: isLargest };
   const chosen = scenarios.filter((one) => one.crowds.some((role) => roles[role]) && isWanted(one, options));
   const arrivals: Convergence[] = [];
-  const times = count === REFERENCE && isComplete(options) ? TIMES : 1;
+  const times = isReference && isComplete(options) ? TIMES : 1;
   for (let left = times; left > 0; left -= 1) {
     const floor = await onFreshSite(options, count, signal, (site) => measureFloor(site, count, signal));
     await onFreshSite(options, count, signal, async (site) => {
       const operator = await site.startOperator();
-      const scene: Scene = { site, operator, namespace: 'bench-crowd', count, isReference: size.isReference, signal };
+      const scene: Scene = { site, operator, namespace: 'bench-crowd', count, isReference, signal };
       const crowd = await converge(scene, floor);
       arrivals.push(crowd);
-      process.stdout.write(`${tableOf(rowsOf(crowd, crowd, bareNodeMB))}\n`);
-      if (left > 1) return;
-      crowds.push(together(arrivals));
-      if (chosen.length === 0) return;
+      crowds.set(count, together(arrivals));
+      process.stdout.write(`${tableOf(rowsOf(crowd, isReference ? crowd : crowds.get(reference), bareNodeMB))}\n`);
+      if (left > 1 || chosen.length === 0) return;
       await whileServersAnswer(scene, async (settledScene) => {
         for (const scenario of chosen) rows.push(...(await attempt(scenario, settledScene)));
       });
@@ -92,10 +90,9 @@ async function measure(options: Options, { count, ...size }: Size, measured: Mea
   }
 }
 
-function resultsOf({ bareNodeMB, crowds, rows }: Measured, reference: number): Results {
-  const ofReference = crowds.find(({ count }) => count === reference);
-  const ofCrowds = crowds.flatMap((crowd) => rowsOf(crowd, ofReference ?? crowd, bareNodeMB));
-  return { crowds, bareNodeMB, rows: [...ofCrowds, ...rows] };
+function resultsOf({ reference, bareNodeMB, crowds, rows }: Measured): Results {
+  const ofCrowds = [...crowds.values()].flatMap((crowd) => rowsOf(crowd, crowds.get(reference), bareNodeMB));
+  return { crowds: [...crowds.values()], bareNodeMB, rows: [...ofCrowds, ...rows] };
 }
 
 /** Says at once what was found. One scenario that fails does not take the others with it. */

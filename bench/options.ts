@@ -20,7 +20,7 @@ Options:
                       (default: ${modestNode.flags.join(' ')})
   --help              this text
 
-The numbers are also written to bench/results/, as JSON; those of all scenarios in all sizes to docs/performance/ as well.
+The numbers are also written to bench/results/, as JSON, even if it ends early; those of all scenarios in all sizes to docs/performance/ as well.
 Seconds depend on the machine and on what else runs there: compare ratios of one run.
 `;
 

@@ -4,7 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../test/support/cluster.ts';
 import { REPLICAS } from './crowd.ts';
-import type { Options } from './options.ts';
+import { isComplete, type Options } from './options.ts';
 import { type Plot, plotOf } from './plot.ts';
 import { type Row, tableOf } from './rows.ts';
 import type { Convergence } from './scenarios/converge.ts';
@@ -15,8 +15,8 @@ export interface Results {
   readonly rows: readonly Row[];
 }
 
-/** A run that is published is one of everything. */
-export async function tell(results: Results, options: Options, isPublished: boolean): Promise<void> {
+/** Of a run that came to its end, or of what one had measured until then. Published is only what has all of it. */
+export async function tell(results: Results, options: Options, isWhole: boolean): Promise<void> {
   const date = new Date().toISOString();
   const summary = summaryOf(results, options, date);
   process.stdout.write(`\n${summary}\n`);
@@ -24,10 +24,11 @@ export async function tell(results: Results, options: Options, isPublished: bool
   await mkdir(directory, { recursive: true });
   const file = path.join(directory, `${date.replace(/[:.]/g, '-')}.json`);
   const { sources, nodeFlags } = options;
-  const all = { date, node: process.version, sources, nodeFlags, ...results };
+  const all = { date, node: process.version, sources, nodeFlags, isWhole, ...results };
   await writeFile(file, `${JSON.stringify(all, undefined, 2)}\n`);
   process.stdout.write(`written to ${path.relative(process.cwd(), file)}\n`);
-  if (isPublished) await publish(results, summary);
+  if (!isWhole) process.stdout.write('It ended early: this is what was measured until then.\n');
+  else if (isComplete(options)) await publish(results, summary);
 }
 
 function summaryOf({ rows, crowds }: Results, { sources, nodeFlags }: Options, date: string): string {

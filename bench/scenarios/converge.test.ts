@@ -53,6 +53,7 @@ test('budgets are those of the reference crowd; a larger one may cost a fifth mo
   ]);
   const costly = { ...arrival, childrenMs: 30_001, writes: 6001, cpuMs: 10_001, peakMB: 90.1 };
   expect(new Set(verdicts(costly).map(([, verdict]) => verdict))).toEqual(new Set(['NOT MET']));
+  expect(rowsOf(arrival, undefined, 44).filter(({ verdict }) => verdict)).toEqual([]);
   expect(verdicts({ ...arrival, count: 1000, cpuMs: 19_200 })).toEqual([['beside the reference crowd, ms', 'met']]);
   expect(verdicts({ ...arrival, count: 1000, cpuMs: 19_201 })).toEqual([['beside the reference crowd, ms', 'NOT MET']]);
 });

@@ -100,8 +100,8 @@ export function together(crowds: readonly Convergence[]): Convergence {
   const [first] = crowds;
   if (!first) throw new TypeError('there is no crowd');
   const floors = crowds.map(({ floor }) => floor);
-  const times = crowds.map((crowd) => crowd.bySort);
-  const sorts = new Set(times.flatMap(Object.keys));
+  const counts = crowds.map((crowd) => crowd.bySort);
+  const sorts = new Set(counts.flatMap(Object.keys));
   return {
     ...first,
     ...meansOf(crowds, ['createdMs', 'childrenMs', 'readyMs', 'requests', 'writes', 'cpuMs']),
@@ -110,15 +110,15 @@ export function together(crowds: readonly Convergence[]): Convergence {
       ...meansOf(floors, ['memcachedsMs', 'childrenMs', 'cpuMs']),
       ...greatestOf(floors, ['others']),
     },
-    bySort: Object.fromEntries([...sorts].map((sort) => [sort, mean(times.map((one) => one[sort] ?? 0))])),
+    bySort: Object.fromEntries([...sorts].map((sort) => [sort, mean(counts.map((one) => one[sort] ?? 0))])),
   };
 }
 
-/** `reference` is the crowd that budgets speak of: of larger ones, each Memcached may cost little more. */
-export function rowsOf(crowd: Convergence, reference: Convergence, bareNodeMB: number): Row[] {
+/** `reference` is the crowd that budgets speak of, if it has come already: of larger ones, each Memcached may cost little more. */
+export function rowsOf(crowd: Convergence, reference: Convergence | undefined, bareNodeMB: number): Row[] {
   const row = rowsFor(`converge, N = ${crowd.count}`);
   const { count, floor, others } = crowd;
-  const isReference = crowd.count === reference.count;
+  const isReference = crowd.count === reference?.count;
   const most = (budget: number) => (isReference ? { most: budget } : {});
   const cpuMs = crowd.cpuMs / count;
   return [
@@ -135,7 +135,7 @@ export function rowsOf(crowd: Convergence, reference: Convergence, bareNodeMB: n
     row('API requests per Memcached', crowd.requests / count),
     row('requests refused', crowd.refused),
     row('CPU per Memcached, ms', cpuMs, { reference: floor.cpuMs, others, ...most(20) }),
-    ...(crowd.count > reference.count
+    ...(reference && crowd.count > reference.count
       ? [
           row('  beside the reference crowd, ms', cpuMs, {
             reference: reference.cpuMs / reference.count,
