@@ -21,7 +21,9 @@ function empties(value: unknown, path: string): string[] {
   return entries.flatMap(([name, part]) => empties(part, `${path}.${name}`));
 }
 
-test(`${RUNS} random specs: no empty part, always the same, and everything is marked as ours`, () => {
+const followers = new Set(children.filter(({ followsPods }) => followsPods).map(({ kind }) => kind.kind));
+
+test(`${RUNS} random specs: no empty part, always the same, pods count for few, and everything is marked as ours`, () => {
   const counts = new Map<string, number>();
   fc.assert(
     fc.property(randomValidMemcached, randomSurroundings, (memcached, surroundings) => {
@@ -32,6 +34,9 @@ test(`${RUNS} random specs: no empty part, always the same, and everything is ma
         JSON.stringify(objects),
       );
       expect(JSON.stringify([memcached, surroundings])).toBe(before);
+      const { servers: _, ...rest } = surroundings;
+      const withoutPods = ({ kind }: KubernetesObject) => !followers.has(kind);
+      expect(built(memcached, rest).filter(withoutPods)).toEqual(objects.filter(withoutPods));
       for (const { kind, metadata } of objects) {
         counts.set(kind, (counts.get(kind) ?? 0) + 1);
         expect(metadata).toMatchObject({

@@ -10,7 +10,7 @@ export interface Surroundings {
   readonly authentication?: { readonly hash: string; readonly form: 'sasl' | 'password-file' };
   /** Where the operator's own pods are, so that policies let them in; absent when it runs outside the cluster. */
   readonly operator?: { readonly namespace: string; readonly labels: Readonly<Record<string, string>> };
-  /** The pods that have the names of servers; absent where none has. */
+  /** The pods that have the names of servers; absent where none has. Of no concern to children that do not follow the pods. */
   readonly servers?: readonly Server[];
 }
 

@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
-import { deploymentFor } from '../children/deployment.ts';
 import { disruptionBudgetKind } from '../children/disruption-budget.ts';
 import { example } from '../children/example.ts';
-import { deploymentKind, MANAGED_BY } from '../children/index.ts';
 import { serviceMonitorKind } from '../children/service-monitor.ts';
-import { withoutEmpties } from '../children/without-empties.ts';
-import type { Deployment } from '../kubernetes/deployment.ts';
 import type { Kind, KubernetesObject, OwnerReference } from '../kubernetes/object.ts';
 import { ApiError, type Client } from '../runtime/client/index.ts';
 import { applyStep } from './application.ts';
@@ -128,72 +124,4 @@ test.each([
   const step = { verb: 'create', kind, desired: budget(1, []), fingerprint: '' } as const;
   const outcome = await applyStep(step, memcached, client, signal);
   expect([outcome.isMoot ?? false, outcome.fault?.reason]).toEqual([isMoot, isMoot ? undefined : 'ApplyFailed']);
-});
-
-/** Answers each request in turn, with an object or an error, and keeps what was asked. */
-async function handOver(isNew: boolean, answers: readonly (KubernetesObject | ApiError)[], fingerprint: string) {
-  const asked: unknown[] = [];
-  const answer = <T>(request: unknown): Promise<T> => {
-    const next = answers[asked.push(request) - 1];
-    return next instanceof ApiError ? Promise.reject(next) : Promise.resolve(next as T);
-  };
-  const client = {
-    patch: (_kind: Kind, _name: string, _namespace: string, { type }: { type: string }) => answer(type),
-    apply: (_kind: Kind, { spec }: Deployment, { fieldManager, force }: { fieldManager: string; force: boolean }) =>
-      answer([fieldManager, spec.replicas, force]),
-  } as unknown as Client;
-  const desired = withoutEmpties(deploymentFor(example({ autoscaling: { enabled: true, maxReplicas: 9 } }), {}));
-  const passed = { replicas: 5, isNew };
-  const step = { verb: 'update', kind: deploymentKind, desired, fingerprint, uid: 'uid-3', handOver: passed } as const;
-  return { asked, outcome: await applyStep(step, memcached, client, signal) };
-}
-
-const letGo: KubernetesObject = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'my-cache', uid: 'uid-3' },
-  spec: { replicas: 5 },
-} as KubernetesObject;
-const asItShouldBe = observeChild(letGo).fingerprint;
-const refused = new ApiError(422, { reason: 'Invalid' });
-const taken = new ApiError(409, { reason: 'Conflict' });
-
-test.each([
-  ['at once', false, [letGo], asItShouldBe, ['json']],
-  ['and something else to do', false, [letGo, letGo], 'another', ['json', [MANAGED_BY, undefined, true]]],
-  [
-    'with records in another order',
-    false,
-    [refused, letGo, letGo],
-    asItShouldBe,
-    ['json', ['memcached-operator-replicas', 5, false], [MANAGED_BY, undefined, true]],
-  ],
-  [
-    "that are another autoscaler's by now",
-    false,
-    [refused, taken, letGo],
-    asItShouldBe,
-    ['json', ['memcached-operator-replicas', 5, false], [MANAGED_BY, undefined, true]],
-  ],
-  [
-    'with another number',
-    true,
-    [letGo, letGo],
-    asItShouldBe,
-    [
-      ['memcached-operator-replicas', 5, true],
-      [MANAGED_BY, undefined, true],
-    ],
-  ],
-])('replicas are handed over before we let go: %s', async (_, isNew, answers, fingerprint, expected) => {
-  const { asked, outcome } = await handOver(isNew, answers, fingerprint);
-  expect(asked).toEqual(expected);
-  expect(outcome.object).toBe(letGo);
-  expect(outcome.isUnseen ?? false).toBe(expected.length === 1);
-});
-
-test('where replicas cannot be handed over, we hold on', async () => {
-  const { asked, outcome } = await handOver(false, [new ApiError(500, { reason: 'InternalError' })], asItShouldBe);
-  expect(asked).toEqual(['json']);
-  expect(outcome.fault?.reason).toBe('ApplyFailed');
 });

@@ -2,13 +2,14 @@
 import type { Memcached } from '../api/index.ts';
 import { children, MANAGED_BY } from '../children/index.ts';
 import type { Kind, KubernetesObject } from '../kubernetes/object.ts';
-import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
+import { ApiError, type Client, isConflict, isNotFound, isRefused } from '../runtime/client/index.ts';
 import type { Fault } from '../status/observation.ts';
 import type { Step } from './difference.ts';
+import { observedFingerprint } from './fingerprint.ts';
+import { passReplicas } from './hand-over.ts';
 import { intruders } from './intruders.ts';
 import { hasItsName, isLeftover } from './leftovers.ts';
 import { DELETION_COST, type ObservedChild, observeChild } from './observed.ts';
-import type { HandOver } from './replicas.ts';
 import type { PodMark } from './slots/farewell.ts';
 import { podKind } from './world.ts';
 
@@ -23,9 +24,6 @@ export interface Outcome {
   /** Nothing has changed but the records of who set what. */
   readonly isUnseen?: true;
 }
-
-/** Holds replicas in our name while we do not mention them. */
-const HOLDER = `${MANAGED_BY}-replicas`;
 
 const MOST_TRIES = 5;
 
@@ -98,12 +96,13 @@ async function mayGo(child: ObservedChild, owner: Memcached, client: Writer, sig
   return isLeftover(child, owner) && (await hasItsName(owner, client, signal));
 }
 
-/** Lets go of the replicas first, where somebody else shall decide them: often, nothing else is left to do. */
+/** Has the replicas handed over first, where somebody else shall decide them: often nothing else is left to do then. */
 async function update(step: Step & { readonly verb: 'update' }, client: Writer, signal: AbortSignal): Promise<Outcome> {
   const { kind, desired, fingerprint, uid, handOver, farewells = [] } = step;
   await Promise.all(farewells.map((one) => mark(one, desired.metadata.namespace, client, signal)));
-  const left = handOver && (await pass(kind, desired, uid, handOver, client, signal));
-  if (left && observeChild(left).fingerprint === fingerprint) return { step, object: left, isUnseen: true };
+  const handedOver = handOver && (await passReplicas(desired, uid, handOver, client, signal));
+  if (handedOver && observedFingerprint(handedOver, MANAGED_BY) === fingerprint)
+    return { step, object: handedOver, isUnseen: true };
   return { step, object: await applyOver(kind, desired, uid, client, signal) };
 }
 
@@ -149,46 +148,6 @@ async function mark(
 }
 
 /**
- * Has the replicas held by somebody else than us, before we let go of them. As a rule, ours is the first of the records of who set what, and they
- * are moved from there to another: that is all then, and the Deployment is given as it is now.
- */
-async function pass(
-  kind: Kind,
-  { apiVersion, metadata: { name, namespace } }: KubernetesObject,
-  uid: string,
-  { replicas, isNew }: HandOver,
-  client: Writer,
-  signal: AbortSignal,
-): Promise<KubernetesObject | undefined> {
-  const metadata = { name, ...(namespace !== undefined && { namespace }), uid };
-  const held = { apiVersion, kind: kind.kind, metadata, spec: { replicas } } as KubernetesObject;
-  try {
-    if (!isNew)
-      return await client.patch(kind, name, namespace, { type: 'json', body: moved(apiVersion, uid), signal });
-  } catch (error) {
-    if (!isRefused(error)) throw error; // else the records are not as they were thought to be
-  }
-  try {
-    await client.apply(kind, held, { fieldManager: HOLDER, force: isNew, signal });
-  } catch (error) {
-    if (!isConflict(error)) throw error; // else they are somebody's already
-  }
-  return undefined;
-}
-
-/** Moves the replicas from our record to that of their holder. */
-function moved(apiVersion: string, uid: string): object[] {
-  const record = { apiVersion, fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': { 'f:replicas': {} } } };
-  return [
-    { op: 'test', path: '/metadata/uid', value: uid },
-    { op: 'test', path: '/metadata/managedFields/0/manager', value: MANAGED_BY },
-    { op: 'test', path: '/metadata/managedFields/0/operation', value: 'Apply' },
-    { op: 'remove', path: '/metadata/managedFields/0/fieldsV1/f:spec/f:replicas' },
-    { op: 'add', path: '/metadata/managedFields/-', value: { manager: HOLDER, operation: 'Apply', ...record } },
-  ];
-}
-
-/**
  * Whether the child is gone that had to go, or its kind is leaving the cluster: the watch of its definition tells that as
  * well, but not always before it is noticed here. (A server that finds other words for it is reported, until the watch tells.)
  */
@@ -222,12 +181,4 @@ function wait(step: Step & { readonly verb: 'wait' }): Outcome {
   if (heldBy.length === 0) return { step };
   const message = `${kind.kind} ${metadata.name} was deleted, and is made anew when it is gone: ${heldBy.join(', ')} holds it. See to who set that finalizer`;
   return { step, fault: { reason: 'ApplyFailed', message } };
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 422;
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 409;
 }

@@ -55,6 +55,18 @@ test('creates what is not there, in the order of the table', () => {
   expect(told(difference(rich, around(rich), nothing))).toEqual(every.map((kind) => `create ${kind}`));
 });
 
+test('a step has the fingerprint of what it writes, and not of what is wanted in the end', () => {
+  const fromOne = example({ autoscaling: { enabled: true, minReplicas: 1, maxReplicas: 5 } });
+  const update = difference(plain, {}, seen(withDeployment({ fingerprint: 'other' })));
+  const steps = [plain, rich, fromOne].map((of) => difference(of, around(of), nothing));
+  for (const step of [...steps.flat(), ...update])
+    expect(step).toMatchObject({ fingerprint: 'desired' in step ? wantedFingerprint(step.desired) : '' });
+  const wanted = (of: DefaultedMemcached) => observed(of, deploymentKind)?.fingerprint;
+  expect(steps[1]?.[0]).toMatchObject({ desired: { spec: { replicas: 2 } } });
+  expect(steps[1]?.[0]).not.toMatchObject({ fingerprint: wanted(rich) }); // the replicas are handed over later
+  expect(steps[2]?.[0]).toMatchObject({ fingerprint: wanted(fromOne) });
+});
+
 test('does nothing when all is as wanted', () => {
   expect(difference(plain, {}, all(plain))).toEqual([]);
   expect(difference(rich, around(rich), all(rich))).toEqual([]);

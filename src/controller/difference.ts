@@ -11,8 +11,8 @@ import { farewells, type PodMark } from './slots/farewell.ts';
 import { type Builder, builderFor, type Fingerprints, fingerprintsOf } from './wishes.ts';
 
 export type Step =
-  | ({ readonly verb: 'create' } & Wanted)
-  | ({ readonly verb: 'update' } & Wanted & {
+  | ({ readonly verb: 'create' } & Written)
+  | ({ readonly verb: 'update' } & Written & {
         readonly uid: string;
         /** All servers are replaced, as far as can be told. */
         readonly isRollout?: true;
@@ -23,9 +23,10 @@ export type Step =
   | { readonly verb: 'leave'; readonly kind: Kind; readonly name: string }
   | { readonly verb: 'wait'; readonly kind: Kind; readonly observed: ObservedChild };
 
-interface Wanted {
+interface Written {
   readonly kind: Kind;
   readonly desired: KubernetesObject;
+  /** Of this object, which is not always what is wanted in the end. */
   readonly fingerprint: string;
 }
 
@@ -100,7 +101,7 @@ function stepFor(
     return undefined;
   const desired = build(child);
   if (!desired) return undefined;
-  if (!observed) return creation({ kind, desired, fingerprint: wanted }, memcached);
+  if (!observed) return creation(kind, desired, wanted, memcached);
   if (kind !== deploymentKind) return { verb: 'update', kind, desired, fingerprint: wanted, uid };
   const passed = handOver(desired, observed.deployment, memcached);
   const marks = farewells(desired, observed.deployment, seen.pods, surroundings.servers ?? []);
@@ -121,8 +122,8 @@ function keepsReplicas({ spec: { replicas } }: Deployment, { deployment }: Obser
   return deployment?.ownsReplicas === (replicas !== undefined) && (replicas ?? deployment.wanted) === deployment.wanted;
 }
 
-function creation(wanted: Wanted, memcached: DefaultedMemcached): Step {
-  const desired = wanted.kind === deploymentKind ? withFirstReplicas(wanted.desired, memcached) : wanted.desired;
-  if (desired === wanted.desired) return { verb: 'create', ...wanted };
-  return { verb: 'create', kind: wanted.kind, desired, fingerprint: wantedFingerprint(desired) };
+function creation(kind: Kind, desired: KubernetesObject, wanted: string, memcached: DefaultedMemcached): Step {
+  const first = kind === deploymentKind ? withFirstReplicas(desired, memcached) : desired;
+  const fingerprint = first === desired ? wanted : wantedFingerprint(first);
+  return { verb: 'create', kind, desired: first, fingerprint };
 }

@@ -3,14 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
 import { memcachedKind, serverList } from '../api/index.ts';
 import { podSelector } from '../children/index.ts';
-import { ApiError, type Client, isNotFound } from '../runtime/client/index.ts';
+import { type Client, isNotFound, isRefused } from '../runtime/client/index.ts';
 import { conditionsOf } from '../status/conditions.ts';
 import type { Observation } from '../status/observation.ts';
 import { hasItsName } from './leftovers.ts';
 import type { Settlement } from './replicas.ts';
-
-/** What the API server answers to a patch whose test fails, and to a status that it cannot take. */
-const UNPROCESSABLE = 422;
 
 /** The status that follows from the observation. What others have to say in it stays. */
 export function statusOf(memcached: Memcached, seen: Observation, now: Date): MemcachedStatus {
@@ -79,8 +76,7 @@ export async function report(
     return await unlessGone(client.patch(memcachedKind, name, namespace, options));
   } catch (error) {
     // Another has its name already, and the watch is about to tell so.
-    const isRefused = error instanceof ApiError && error.status === UNPROCESSABLE;
-    if (isRefused && !(await hasItsName(memcached, client, signal))) return undefined;
+    if (isRefused(error) && !(await hasItsName(memcached, client, signal))) return undefined;
     throw error;
   }
 }

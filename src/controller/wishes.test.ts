@@ -58,14 +58,14 @@ test('faults are those of the spec, and the default image is the one that was se
 
 test('when pods come and go, only what follows them is built anew', () => {
   const wishes = new Wishes({});
-  const builtFor = (surroundings: Surroundings, memcached = stored) => {
+  const builtFor = (surroundings: Surroundings) => {
     const kinds: string[] = [];
-    const all = builderFor(wishes.wanted(memcached), surroundings);
+    const all = builderFor(wishes.wanted(stored), surroundings);
     const build: Builder = (child) => {
       kinds.push(child.kind.kind);
       return all(child);
     };
-    expect(wishes.fingerprints(memcached, surroundings, { build })).toEqual(fingerprintsOf(all));
+    expect(wishes.fingerprints(stored, surroundings, { build })).toEqual(fingerprintsOf(all));
     return kinds;
   };
   expect(builtFor({})).toHaveLength(children.length);

@@ -11,6 +11,7 @@ import {
   change,
   conditions,
   createReady,
+  eventsOf,
   find,
   getDeployment,
   getMemcached,
@@ -116,6 +117,22 @@ test('off without a number: the present one stays, and is the one from then on',
   expect(await seen.changes(signal)).toEqual([2, 6, 3]);
 });
 
+const HOLDER = 'memcached-operator-replicas';
+
+/** Who has applied the number of replicas, as the server knows it. */
+async function holders(name: string): Promise<(string | undefined)[]> {
+  const { managedFields = [] } = (await getDeployment(at, name)).metadata as { managedFields?: readonly Applied[] };
+  return managedFields
+    .filter(({ operation, fieldsV1 }) => operation === 'Apply' && fieldsV1?.['f:spec']?.['f:replicas'] !== undefined)
+    .map(({ manager }) => manager);
+}
+
+interface Applied {
+  readonly manager?: string;
+  readonly operation?: string;
+  readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
+}
+
 test('new under autoscaling it begins with the minimum, and from none as well', async ({ signal }) => {
   const seen = await replicas('new', signal);
   const { value } = await createReady(at, memcached('new', { ...BASIS, ...scaling(3) }), signal);
@@ -125,9 +142,35 @@ test('new under autoscaling it begins with the minimum, and from none as well', 
   await change(at, 'none', { spec: { replicas: null, ...scaling(2) } });
   await reach('none', 2, signal);
   await until(at, 'it is ready', () => getMemcached(at, 'none'), isReady, signal);
+  await createReady(at, memcached('one', { ...BASIS, ...scaling(1) }), signal);
   await sleep(2000); // nothing tells that nothing happens
   expect(await seen.changes(signal)).toEqual([3]);
   expect(await fromNone.changes(signal)).toEqual([0, 2]);
+  expect(await Promise.all(['new', 'none', 'one'].map(holders))).toEqual([[HOLDER], [HOLDER], []]);
+  // That somebody else holds them is told to nobody.
+  const told = ['Created: Created Deployment, Service, HorizontalPodAutoscaler'];
+  expect(await Promise.all(['new', 'one'].map((name) => eventsOf(at, name)))).toEqual([told, told]);
+});
+
+test('others may have applied something, before us or after', async ({ signal }) => {
+  const names = ['before', 'after'];
+  await Promise.all(names.map((name) => createReady(at, memcached(name, { ...BASIS, replicas: 5 }), signal)));
+  for (const name of names) {
+    const metadata = { name, namespace: NAMESPACE, annotations: { 'example.com/theirs': 'kept' } };
+    const input = stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata });
+    await at.cluster.kubectl(['apply', '--server-side', '--field-manager=a', '-f', '-'], { input });
+  }
+  await change(at, 'before', { spec: { image: 'memcached:1.6.18' } }); // makes our record the newer one
+  await until(at, 'it is ready', () => getMemcached(at, 'before'), isReady, signal);
+  for (const name of names) {
+    await carriedOut(name, signal);
+    const seen = await replicas(name, signal);
+    await change(at, name, { spec: { replicas: null, ...scaling(2) } });
+    await until(at, 'there is an autoscaler', hasAutoscaler(name), Boolean, signal);
+    await carriedOut(name, signal);
+    expect(await seen.changes(signal)).toEqual([5]);
+    expect(await holders(name)).toEqual([HOLDER]);
+  }
 });
 
 test('what the autoscaler decides in the midst of it is not undone', async ({ signal }) => {

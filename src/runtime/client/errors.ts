@@ -126,3 +126,13 @@ function isOfNewKind({ status, message }: ApiError): boolean {
 export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
+
+/** Whether somebody else was first: the object is there already, is another one, or has changed. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409;
+}
+
+/** Whether a test in a patch has failed, or the object is one that the server cannot take. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 422;
+}

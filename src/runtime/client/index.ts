@@ -20,7 +20,9 @@ export {
   apiErrorFrom,
   ConfigurationError,
   ConnectionLost,
+  isConflict,
   isNotFound,
+  isRefused,
   type LossReason,
   longestWaitMs,
 } from './errors.ts';
