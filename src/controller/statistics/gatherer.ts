@@ -40,8 +40,8 @@ const MOST_AT_ONCE = 400;
 const MOST_MUTE_AT_ONCE = 50;
 /** The first questions, and those to new servers, are spread over this time. */
 const FIRST_MS = 2000;
-/** What is due in the same half second is asked together: to wake up costs more than to ask. */
-const TOGETHER_MS = 500;
+/** What is due in the same second is asked together: to wake up costs more than to ask. */
+const TOGETHER_MS = 1000;
 /** How often a server that was found safe is tried again. */
 const TRUST_MS = 3_600_000;
 
