@@ -102,3 +102,9 @@ test('a refusal is not a missing Secret, and is forgotten', async () => {
   state.refusal = undefined;
   expect(await secrets.facts(KEY, signal)).toBeDefined();
 });
+
+test('what is kept of a Secret says which it is, and nothing else', async () => {
+  const { secrets } = await server(exampleSecret({ key: 'text' }));
+  const expected = { name: 'secret', namespace: 'default', resourceVersion: '1' };
+  expect({ ...secrets.informer.get(KEY)?.metadata }).toEqual(expected);
+});
