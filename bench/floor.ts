@@ -1,7 +1,7 @@
 /** The floor: what a bare client needs that knows what to do and does nothing else. */
 import { spawn } from 'node:child_process';
 import { type Memcached, withDefaults } from '../src/api/index.ts';
-import { children, deploymentKind } from '../src/children/index.ts';
+import { children } from '../src/children/index.ts';
 import { withFirstReplicas } from '../src/controller/replicas.ts';
 import type { Kind } from '../src/kubernetes/object.ts';
 import type { Client } from '../src/runtime/client/index.ts';
@@ -54,8 +54,7 @@ async function createChildren(client: Client, memcacheds: readonly Memcached[]):
     for (const { kind, build } of children) {
       const child = build(wanted, {});
       if (!child) continue;
-      const object = kind === deploymentKind ? withFirstReplicas(child, wanted) : child;
-      await client.apply(kind, object, { fieldManager: 'bench-floor', force: true });
+      await client.apply(kind, withFirstReplicas(child, wanted), { fieldManager: 'bench-floor', force: true });
     }
   });
 }

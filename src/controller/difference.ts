@@ -123,7 +123,7 @@ function keepsReplicas({ spec: { replicas } }: Deployment, { deployment }: Obser
 }
 
 function creation(kind: Kind, desired: KubernetesObject, wanted: string, memcached: DefaultedMemcached): Step {
-  const first = kind === deploymentKind ? withFirstReplicas(desired, memcached) : desired;
+  const first = withFirstReplicas(desired, memcached);
   const fingerprint = first === desired ? wanted : wantedFingerprint(first);
   return { verb: 'create', kind, desired: first, fingerprint };
 }

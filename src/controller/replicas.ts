@@ -5,6 +5,7 @@
  * So another manager has to hold them before we let go, in our name, until the autoscaler decides.
  */
 import { type DefaultedMemcached, defaultValues, type Memcached } from '../api/index.ts';
+import { deploymentKind } from '../children/index.ts';
 import type { Deployment } from '../kubernetes/deployment.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { ObservedDeployment } from './observed.ts';
@@ -32,8 +33,12 @@ export function handOver(
     : { replicas: observed.wanted, isNew: false };
 }
 
-/** A Deployment that is new starts with the least number that its autoscaler would choose. Where Kubernetes chooses the same, there is nothing to hand over. */
+/**
+ * A child as it is created: a Deployment starts with the least number that its autoscaler would choose, the others are as they are wanted.
+ * Where Kubernetes chooses the same, there is nothing to hand over.
+ */
 export function withFirstReplicas(desired: KubernetesObject, memcached: DefaultedMemcached): KubernetesObject {
+  if (desired.kind !== deploymentKind.kind) return desired;
   const { spec } = desired as Deployment;
   const replicas = leastReplicas(memcached);
   if (spec.replicas !== undefined || replicas === KUBERNETES_REPLICAS) return desired;

@@ -1,6 +1,6 @@
 /** The Lease as something that one can have: looking at it, taking it, giving it back. */
 import type { Lease, LeaseSpec } from '../../kubernetes/lease.ts';
-import { ApiError, type Client, isNotFound } from '../client/index.ts';
+import { type Client, isConflict, isNotFound } from '../client/index.ts';
 import type { Clock } from '../clock.ts';
 import { durationMs, held, holderOf, leaseKind, released } from './lease-record.ts';
 
@@ -58,7 +58,7 @@ export class LeaseLock {
       // A clock that was set back may name the same time twice: then nothing is changed, and nobody takes notice.
       return this.#know(await this.#write(held(this.#lease, identity, now()), signal));
     } catch (error) {
-      const isAnother = error instanceof ApiError && (error.status === 409 || (error.status === 404 && this.#lease));
+      const isAnother = isConflict(error) || (isNotFound(error) && this.#lease);
       if (isAnother) return false;
       throw error;
     }

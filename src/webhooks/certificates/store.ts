@@ -2,7 +2,7 @@
 import type { Kind, KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
 import type { WebhookConfiguration } from '../../kubernetes/webhook-configuration.ts';
 import { Informer, type StoredObject } from '../../runtime/cache/index.ts';
-import { ApiError, type Client } from '../../runtime/client/index.ts';
+import { type Client, isConflict, isNotFound, isRefused } from '../../runtime/client/index.ts';
 import type { Log } from '../../runtime/log.ts';
 import { configurationName, registrations } from '../configurations.ts';
 import { bundleOf, dataOf, type Keyring } from './keyring.ts';
@@ -86,7 +86,7 @@ export class CertificateStore {
       await (secret ? this.#change(secret, keyring, signal) : this.#create(keyring, signal));
       return true;
     } catch (error) {
-      const isAnother = error instanceof ApiError && (error.status === 409 || (error.status === 404 && secret));
+      const isAnother = isConflict(error) || (isNotFound(error) && secret);
       if (isAnother) return false;
       throw error;
     }
@@ -108,7 +108,7 @@ export class CertificateStore {
     try {
       await client.patch(secretKind, CERTIFICATE_SECRET, namespace, { type: 'merge', body, signal });
     } catch (error) {
-      const cannotChange = error instanceof ApiError && error.status === 422; // somebody made it immutable
+      const cannotChange = isRefused(error); // somebody made it immutable
       if (!cannotChange) throw error;
       await client.delete(secretKind, CERTIFICATE_SECRET, namespace, { uid: metadata.uid, signal });
     }
@@ -172,7 +172,7 @@ export class CertificateStore {
 
 /** False when the object is no longer what we know: it will be told. */
 function unlessChanged(error: unknown): false {
-  if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
+  if (isNotFound(error) || isConflict(error)) return false;
   throw error;
 }
 
