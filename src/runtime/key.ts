@@ -9,8 +9,9 @@ export interface NameParts {
   readonly name: string;
 }
 
+/** One text of its own: a template would keep the texts that it was made of, which is twice as much. */
 export function keyOf({ metadata: { namespace, name } }: Named): string {
-  return namespace ? `${namespace}/${name}` : name;
+  return namespace ? [namespace, name].join('/') : name;
 }
 
 export function partsOf(key: string): NameParts {

@@ -105,6 +105,8 @@ test('a refusal is not a missing Secret, and is forgotten', async () => {
 
 test('what is kept of a Secret says which it is, and nothing else', async () => {
   const { secrets } = await server(exampleSecret({ key: 'text' }));
-  const expected = { name: 'secret', namespace: 'default', resourceVersion: '1' };
-  expect({ ...secrets.informer.get(KEY)?.metadata }).toEqual(expected);
+  const kept = secrets.informer.get(KEY);
+  expect({ ...kept }).toEqual({ key: KEY, resourceVersion: '1' });
+  expect(kept).toHaveProperty('metadata.name', 'secret');
+  expect(kept).toHaveProperty('metadata.namespace', 'default');
 });

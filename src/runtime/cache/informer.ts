@@ -22,10 +22,10 @@ export interface InformerOptions<Stored extends StoredObject> extends Scope {
   readonly client: Pick<Client, 'list' | 'watch'>;
   readonly kind: Kind;
   /**
-   * What is kept of an object, given what was kept of it before. It must not hold on to the object itself, or to
+   * What is kept of an object, given what was kept of it before, and its key. It must not hold on to the object itself, or to
    * parts of it that nobody reads.
    */
-  readonly project: (object: KubernetesObject, previous?: Stored) => Stored;
+  readonly project: (object: KubernetesObject, previous: Stored | undefined, key: string) => Stored;
   readonly indexes?: Readonly<Record<string, IndexFunction<Stored>>>;
   readonly log: Log;
   readonly clock?: Clock;
@@ -193,7 +193,7 @@ export class Informer<Stored extends StoredObject> {
   /** An object that cannot be projected keeps the form that it had: to take it for deleted would be worse. */
   #project(key: string, object: KubernetesObject): Stored | undefined {
     try {
-      return this.#options.project(object, this.#store.get(key));
+      return this.#options.project(object, this.#store.get(key), key);
     } catch (error) {
       this.#options.log.error('object cannot be projected', { kind: this.kind.kind, key, error });
       return this.#store.get(key);
