@@ -46,6 +46,20 @@ test('collects at most once a minute, and in the midst of work only where that d
   expect([seen.collected, clock.timers]).toEqual([7, 0]);
 });
 
+test('the longer it takes, the longer is the pause after it', () => {
+  const clock = new ManualClock();
+  const begun: number[] = [];
+  const tidying = new Tidying(() => {
+    begun.push(clock.now());
+    clock.advance(1000); // to collect takes a second
+  }, clock);
+  for (let second = 0; second < 2000; second += 1) {
+    tidying.soon();
+    clock.advance(1000);
+  }
+  expect(begun).toEqual([60_000, 561_000, 1_062_000, 1_563_000]);
+});
+
 test('stopped, it collects nothing', () => {
   const { clock, seen, tidying } = started();
   tidying.soon();

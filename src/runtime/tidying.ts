@@ -4,10 +4,11 @@ import { type Clock, systemClock } from './clock.ts';
 /** Work that comes in drops is one burst. */
 const QUIET_MS = 3000;
 /**
- * To collect everything takes some 50 ms with 500 Memcacheds, in which nothing else goes on: so seldom, and in the midst
- * of work only where that does not end for so long.
+ * To collect everything takes a tenth of a second with 500 Memcacheds and a second with 5,000, in which nothing else goes
+ * on: so seldom, the more seldom the longer it takes, and in the midst of work only where that does not end for so long.
  */
 const PAUSE_MS = 60_000;
+const PAUSE_TIMES_AS_LONG = 500;
 
 export class Tidying {
   readonly #collect: () => void;
@@ -16,6 +17,7 @@ export class Tidying {
   #busySince = 0;
   #busyAt = 0;
   #tidiedAt = Number.NEGATIVE_INFINITY;
+  #pauseMs = PAUSE_MS;
   #cancel: (() => void) | undefined;
 
   constructor(collect: () => void, clock: Clock = systemClock) {
@@ -37,17 +39,23 @@ export class Tidying {
   }
 
   #wait(): void {
-    const due = Math.max(this.#overAt(), this.#tidiedAt + PAUSE_MS);
+    const due = Math.max(this.#overAt(), this.#tidiedAt + this.#pauseMs);
     this.#cancel = this.#clock.after(Math.max(0, due - this.#clock.now()), () => {
       if (this.#clock.now() < this.#overAt()) return this.#wait();
       this.#cancel = undefined;
-      this.#tidiedAt = this.#clock.now();
-      this.#collect();
+      this.#tidy();
     });
+  }
+
+  #tidy(): void {
+    const begun = this.#clock.now();
+    this.#collect();
+    this.#tidiedAt = this.#clock.now();
+    this.#pauseMs = Math.max(PAUSE_MS, PAUSE_TIMES_AS_LONG * (this.#tidiedAt - begun));
   }
 
   /** When the burst is over, or has to be interrupted. */
   #overAt(): number {
-    return Math.min(this.#busyAt + QUIET_MS, this.#busySince + PAUSE_MS);
+    return Math.min(this.#busyAt + QUIET_MS, this.#busySince + this.#pauseMs);
   }
 }
