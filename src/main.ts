@@ -21,6 +21,7 @@ import { UnusableCertificate } from './runtime/certificates/source.ts';
 import { type Access, type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
 import { runWorkers } from './runtime/controller.ts';
 import { serveHealth } from './runtime/health.ts';
+import { collectGarbage } from './runtime/heap.ts';
 import { partsOf } from './runtime/key.ts';
 import { LeaderElector, RENEWAL_LIMITS } from './runtime/leader/elector.ts';
 import type { Log } from './runtime/log.ts';
@@ -175,11 +176,6 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
   });
   statistics.close();
   await Promise.race([settled(), delay(EVENTS_MS, undefined, { ref: false })]);
-}
-
-/** All of it, with the pages that V8 would keep for later. Node has to be started with --expose-gc for it, as the image does. */
-function collectGarbage(): void {
-  globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' });
 }
 
 /** Where our own pods are, as config/manager has them; outside of the cluster there are none. */

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { growthPercent } from './heap.ts';
+
+test.each([
+  { alive: 0, percent: 20 },
+  { alive: 16_000_000, percent: 20 },
+  { alive: 40_000_000, percent: 50 },
+  { alive: 80_000_000, percent: 100 },
+  { alive: 800_000_000, percent: 100 },
+])('with $alive bytes alive the heap grows by $percent %', ({ alive, percent }) => {
+  expect(growthPercent(alive)).toBe(percent);
+});
+
+test('after it has collected, V8 lets a large heap grow by more', () => {
+  const script = `
+    import { getHeapStatistics } from 'node:v8';
+    import { collectGarbage } from '${path.join(import.meta.dirname, 'heap.ts')}';
+    const used = () => getHeapStatistics().used_heap_size;
+    const grown = async () => {
+      const recent = [];
+      let most = 0;
+      for (let i = 0; i < 4_000_000; i += 1) {
+        recent[i % 60_000] = { i, more: [i] };
+        if (i % 20_000 > 0) continue;
+        most = Math.max(most, used());
+        await new Promise(setImmediate); // V8 works in between
+      }
+      return most;
+    };
+    const alive = Array.from({ length: 600_000 }, (_, i) => ({ i, more: { i } }));
+    gc();
+    const untold = await grown();
+    collectGarbage();
+    await grown(); // the first limit is of the collection before
+    console.log(JSON.stringify([untold, await grown(), alive.length]));`;
+  const flags = ['--max-semi-space-size=2', '--heap-growing-percent=20', '--memory-saver-mode', '--expose-gc'];
+  const printed = execFileSync('node', [...flags, '--input-type=module', '-e', script], { encoding: 'utf8' });
+  const [untold = 0, told = 0] = JSON.parse(printed) as number[];
+  expect(told).toBeGreaterThan(1.2 * untold);
+});

@@ -1,0 +1,22 @@
+/** What V8 is told to do with the heap, besides the flags that the image starts Node with. */
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+
+/** The least is what the image has. */
+const GROWTH_PERCENT = { least: 20, most: 100 };
+const PERCENT_PER_BYTE = 1.25 / 1_000_000;
+
+/** Collects everything, with the pages that V8 would keep for later. Node has to be started with --expose-gc for it, as the image does. */
+export function collectGarbage(): void {
+  if (!globalThis.gc) return;
+  globalThis.gc({ type: 'major', flavor: 'last-resort', execution: 'sync' });
+  setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size)}`);
+}
+
+/**
+ * By how much the heap may grow before V8 looks through all of it by itself. A small one by little: it is memory that counts.
+ * A large one by more: to look through it takes as long as much is alive in it, and would come again and again.
+ */
+export function growthPercent(bytesAlive: number): number {
+  const { least, most } = GROWTH_PERCENT;
+  return Math.round(Math.min(Math.max(PERCENT_PER_BYTE * bytesAlive, least), most));
+}
