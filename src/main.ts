@@ -151,7 +151,8 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
   const othersWait = () => queue.wishes > 0;
   const { recordEvent, settled } = eventRecorder({ client, log, instance: hostname(), othersWait });
   const worldOf = (key: string) => worlds.get(partsOf(key).namespace ?? '') ?? worlds.get(EVERYWHERE);
-  const statistics = gatherStatistics({ worlds: [...worlds.values()], worldOf, queue, log, signal });
+  const now = () => new Date();
+  const statistics = gatherStatistics({ worlds: [...worlds.values()], worldOf, queue, log, now, signal });
   serverMetrics(registry, statistics);
   const by = {
     client,
@@ -159,7 +160,7 @@ async function work({ config, access, client, registry, log, signal, worlds, mea
     statistics,
     wishes: new Wishes(defaultsOf(config)),
     pace: new Pace(DETAILS_MS),
-    now: () => new Date(),
+    now,
     ...ownPods(access),
   };
   await runWorkers({

@@ -12,13 +12,10 @@ import { deeds, news, troubles } from './happenings.ts';
 import type { Pace } from './pace.ts';
 import { followsPods, type Plan, type Planner, planFor } from './plan.ts';
 import { settlement } from './replicas.ts';
-import { isDetail, isReady, isWorse, readinessMs, report, settle, statusOf } from './report.ts';
+import { isDetail, isReady, isWorse, NOT_READY_MS, patienceMs, report, settle, statusOf } from './report.ts';
 import { breachesIn } from './statistics/breaches.ts';
 import type { Gatherer } from './statistics/gatherer.ts';
 import { summaryOf } from './statistics/summary.ts';
-
-/** How soon to look again at a Memcached that is not ready, should no change tell us to: the longer it has not been, the later. */
-const NOT_READY_MS = { soonest: 10_000, latest: 60_000 };
 
 /** How soon to look again after something was written, should the watch be late. */
 const ECHO_MS = 1000;
@@ -62,7 +59,7 @@ export async function reconcile(key: string, by: Reconciler, context: ReconcileC
   await tell(key, memcached, status, plan, by, signal);
 
   if (error) throw error; // tried again, later and later
-  return nextLook(status, outcomes, plan, by.now());
+  return nextLook({ ...memcached, status }, outcomes, plan, by.now());
 }
 
 /** The status, and events about what is new in it. */
@@ -151,17 +148,16 @@ function observe(
 
 /** When to look again although nothing has changed; nothing if that is not needed. */
 function nextLook(
-  status: MemcachedStatus,
+  memcached: Memcached & { readonly status: MemcachedStatus },
   outcomes: readonly Outcome[],
   { changesAt }: Plan,
   now: Date,
 ): Result | undefined {
-  const { soonest, latest } = NOT_READY_MS;
   const isHindered = outcomes.some(({ fault }) => fault !== undefined); // by what no watch may tell of
-  const waitMs = isHindered ? soonest : Math.min(Math.max(readinessMs(status, now), soonest), latest);
+  const waitMs = isHindered ? NOT_READY_MS.soonest : patienceMs(memcached, now);
   const times = [
     ...(outcomes.some(({ isMoot }) => isMoot) ? [ECHO_MS] : []),
-    ...(isReady(status) ? [] : [waitMs]),
+    ...(isReady(memcached.status) ? [] : [waitMs]),
     ...(changesAt === undefined ? [] : [Math.max(0, changesAt - now.getTime())]),
   ];
   return times.length === 0 ? undefined : { requeueAfterMs: Math.min(...times) };

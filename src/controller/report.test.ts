@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Memcached, MemcachedStatus } from '../api/index.ts';
 import { ApiError, type Client } from '../runtime/client/index.ts';
-import { isDetail, isWorse, readinessMs, report } from './report.ts';
+import { isDetail, isWorse, patienceMs, report } from './report.ts';
 
 const condition = {
   type: 'Ready',
@@ -30,10 +30,22 @@ test('the first status does not wait', () => {
   expect(isDetail(undefined, before)).toBe(false);
 });
 
-test('for how long it has not been ready, as far as was told', () => {
-  const now = new Date('2026-01-01T00:01:30Z');
-  const nonsense = { conditions: [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00+99:99' }] };
-  expect([{}, before, nonsense].map((status) => readinessMs(status, now))).toEqual([0, 90_000, 0]);
+test.each<[string, number, string | undefined, string | undefined]>([
+  ['a moment', 10_000, '2026-01-01T00:01:25Z', undefined],
+  ['less than a minute', 40_000, '2026-01-01T00:00:50Z', undefined],
+  ['long', 60_000, '2026-01-01T00:00:00Z', undefined],
+  ['as long as it is there', 30_000, undefined, '2026-01-01T00:01:00Z'],
+  ['not as long as it is there', 20_000, '2026-01-01T00:01:10Z', '2026-01-01T00:00:00Z'],
+  ['who knows how long', 10_000, '2026-01-01T00:00:00+99:99', undefined],
+  ['who knows how long, not created yet', 10_000, undefined, undefined],
+])('who has not been ready for %s is looked at after %i ms', (_, expected, lastTransitionTime, creationTimestamp) => {
+  const metadata = {
+    name: 'cache',
+    namespace: 'default',
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+  };
+  const status = lastTransitionTime === undefined ? {} : { conditions: [{ ...condition, lastTransitionTime }] };
+  expect(patienceMs({ metadata, status }, new Date('2026-01-01T00:01:30Z'))).toBe(expected);
 });
 
 type Value = 'True' | 'False';

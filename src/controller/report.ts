@@ -30,10 +30,13 @@ export function isReady(status: MemcachedStatus): boolean {
   return readinessIn(status)?.status === 'True';
 }
 
-/** For how long it has been ready, or has not been. */
-export function readinessMs(status: MemcachedStatus, now: Date): number {
-  const since = Date.parse(readinessIn(status)?.lastTransitionTime ?? '');
-  return Number.isNaN(since) ? 0 : now.getTime() - since; // the API server takes times that are none
+export const NOT_READY_MS = { soonest: 10_000, latest: 60_000 };
+
+/** How soon to look again at one that is not ready, should no change tell us to: the longer it has not been, the later. */
+export function patienceMs({ metadata, status = {} }: Pick<Memcached, 'metadata' | 'status'>, now: Date): number {
+  const since = Date.parse(readinessIn(status)?.lastTransitionTime ?? metadata.creationTimestamp ?? '');
+  const waitedMs = Number.isNaN(since) ? 0 : now.getTime() - since; // the API server takes times that are none
+  return Math.min(Math.max(waitedMs, NOT_READY_MS.soonest), NOT_READY_MS.latest);
 }
 
 function readinessIn({ conditions = [] }: MemcachedStatus) {

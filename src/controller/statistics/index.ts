@@ -6,30 +6,28 @@ import { keyOf } from '../../runtime/key.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { WorkQueue } from '../../runtime/queue/work-queue.ts';
 import type { ObservedPod } from '../observed.ts';
-import { isReady } from '../report.ts';
+import { isReady, patienceMs } from '../report.ts';
 import type { World } from '../world.ts';
 import { Credentials } from './credentials.ts';
 import { type Answer, Gatherer, type ServingPod } from './gatherer.ts';
 import { summaryOf } from './summary.ts';
 
 const INTERVAL_MS = 60_000;
-/** While something is going on, people look more often. */
-const RESTLESS_MS = 10_000;
 
 export interface StatisticsOptions {
   readonly worlds: readonly World[];
   readonly worldOf: (key: string) => World | undefined;
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly log: Log;
+  readonly now: () => Date;
   /** Ends what is being read. */
   readonly signal: AbortSignal;
 }
 
 /** Asks the servers of every Memcached until it is closed, and queues those that have something new to show. */
-export function gatherStatistics({ worlds, worldOf, queue, log, signal }: StatisticsOptions): Gatherer {
+export function gatherStatistics({ worlds, worldOf, queue, log, now, signal }: StatisticsOptions): Gatherer {
   const credentials = new Map(worlds.map((world) => [world, new Credentials(world.secrets)]));
   const podsOf = (key: string) => (worldOf(key)?.podsOf(key) ?? []).flatMap((pod) => servingPod(pod) ?? []);
-  const isCalm = (key: string) => isReady(worldOf(key)?.memcached(key)?.status ?? {}) || podsOf(key).length === 0; // the first one calls by itself
   const gatherer: Gatherer = new Gatherer({
     port: SERVER_PORT.port,
     log,
@@ -41,7 +39,11 @@ export function gatherStatistics({ worlds, worldOf, queue, log, signal }: Statis
       if (!access) throw new Error('the Memcached is gone');
       return access;
     },
-    intervalOf: (key) => (isCalm(key) ? INTERVAL_MS : RESTLESS_MS),
+    intervalOf(key) {
+      const memcached = worldOf(key)?.memcached(key);
+      const isCalm = !memcached || isReady(memcached.status ?? {}) || podsOf(key).length === 0; // the first one calls by itself
+      return isCalm ? INTERVAL_MS : patienceMs(memcached, now()); // while something is going on, people look more often
+    },
     onGathered(key) {
       const { status = {} } = worldOf(key)?.memcached(key) ?? {};
       if (isNews(gatherer.answersOf(key) ?? [], status)) queue.add(key, 'refresh');
