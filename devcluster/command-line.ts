@@ -28,7 +28,7 @@ export function readArguments<const Config extends ParseArgsConfig>(config: Conf
   }
 }
 
-const STOPPED = 'Stopped. Finished parts are kept: the same command goes on from here.';
+const STOPPED = 'Stopped. Parts that were built are kept for the next time.';
 
 function explanation(error: unknown): string {
   if (error instanceof Problem) return `error: ${error.message}${causeOf(error)}\n  what to do: ${error.remedy}`;

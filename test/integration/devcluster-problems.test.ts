@@ -107,7 +107,7 @@ test('Ctrl-C during a build stops it, and the next run goes on', async ({ signal
     if (!interrupted && said.includes('building')) interrupted = child.kill('SIGINT');
   };
   const stopped = await launcher(['program', 'memcached_exporter'], { env, signal, onOutput });
-  expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('the same command goes on from here') });
+  expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('Parts that were built are kept') });
   const resumed = await launcher(['program', 'memcached_exporter'], { env, signal });
   expect(resumed.code).toBe(0);
   expect((await stat(resumed.stdout.trim())).mode & 0o111).not.toBe(0);
@@ -138,7 +138,7 @@ describe('a start that is broken off', () => {
       if (!interrupted && said.includes('started etcd')) interrupted = child.kill('SIGINT');
     };
     const stopped = await launcher(up, { signal, onOutput });
-    expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('goes on from here') });
+    expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('Parts that were built are kept') });
     await isTakenUp(signal);
     expect(await changesSince(before, [placeOf(ROOT, broken.name)])).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /** The figures of all servers, for the status of their Memcacheds and for metrics. */
 import { isDeepStrictEqual } from 'node:util';
-import type { MemcachedStatus } from '../../api/index.ts';
+import type { Memcached, MemcachedStatus } from '../../api/index.ts';
 import { SERVER_PORT } from '../../children/ports.ts';
 import { keyOf } from '../../runtime/key.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -41,8 +41,7 @@ export function gatherStatistics({ worlds, worldOf, queue, log, now, signal }: S
     },
     intervalOf(key) {
       const memcached = worldOf(key)?.memcached(key);
-      const isCalm = !memcached || isReady(memcached.status ?? {}) || podsOf(key).length === 0; // the first one calls by itself
-      return isCalm ? INTERVAL_MS : patienceMs(memcached, now()); // while something is going on, people look more often
+      return memcached && podsOf(key).length > 0 ? intervalOf(memcached, now()) : INTERVAL_MS; // the first one calls by itself
     },
     onGathered(key) {
       const { status = {} } = worldOf(key)?.memcached(key) ?? {};
@@ -63,6 +62,11 @@ export function gatherStatistics({ worlds, worldOf, queue, log, now, signal }: S
     });
   }
   return gatherer;
+}
+
+/** While something is going on, people look more often. */
+export function intervalOf(memcached: Pick<Memcached, 'metadata' | 'status'>, now: Date): number {
+  return isReady(memcached.status ?? {}) ? INTERVAL_MS : patienceMs(memcached, now);
 }
 
 function servingPod({ metadata: { name }, address, ...pod }: ObservedPod): ServingPod | undefined {
