@@ -32,7 +32,10 @@ export interface Convergence {
   readonly others: number;
 }
 
-/** The operator gives memory back when it has been quiet for a moment, but once a minute at most, and may have done so amid its work. */
+/**
+ * The operator gives memory back when it has been quiet for a moment, but once a minute at most, and may have done so amid
+ * its work. With thousands of Memcacheds it does so more seldom, and what is called settled may be before it.
+ */
 const GIVEN_BACK_MS = 62_000;
 
 /** The children that each of the Memcacheds wants, whatever becomes of its pods: the bare client makes the same. */

@@ -95,17 +95,19 @@ async function besideEcho(scene: Scene, work: () => Promise<unknown>): Promise<v
   const name = probedOf(count);
   const done = new AbortController();
   const signal = AbortSignal.any([scene.signal, done.signal]);
-  const { metadata } = await client.get<KubernetesObject>(memcachedKind, name, namespace, { signal });
+  const probed = { namespace, fieldSelector: `metadata.name=${name}` };
+  // The version of the list, not of its one object: that may be so old that no watch can begin there.
+  const { items, metadata } = await client.list<KubernetesObject>(memcachedKind, { ...probed, signal });
   await client.create(
     configMapKind,
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } },
     { signal },
   );
   const echo = async () => {
-    let { generation, resourceVersion } = metadata;
+    let { resourceVersion } = metadata;
+    let generation = items[0]?.metadata.generation;
     while (!signal.aborted) {
-      const options = { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion, signal };
-      for await (const { type, object } of client.watch(memcachedKind, options)) {
+      for await (const { type, object } of client.watch(memcachedKind, { ...probed, resourceVersion, signal })) {
         if (type === 'ERROR') throw apiErrorFrom(object);
         const { metadata: now } = object as KubernetesObject;
         resourceVersion = now.resourceVersion;
