@@ -237,6 +237,29 @@ test('a server that does not answer is passed over, and spoken of once', async (
   gatherer.close();
 });
 
+test('where nobody answers, servers are asked less and less often, until somebody does', async () => {
+  const { gatherer, clock, gathered } = started({ podsOf: () => [pod(0)], random: () => 0 });
+  const begun: number[] = [];
+  const later = async (count: number) => {
+    for (let round = 0; round < count; round += 1) {
+      const before = gathered.length;
+      await vi.waitFor(() => expect(clock.timers).toBe(1));
+      while (clock.timers > 0) clock.advance(1000);
+      begun.push(clock.now());
+      await rounds(gathered, before + 1);
+    }
+  };
+  const pauses = () => begun.slice(1).map((at, index) => Math.round((at - (begun[index] ?? 0)) / 1000));
+  answer = (socket) => socket.destroy();
+  gatherer.follow('default/a');
+  await later(7);
+  expect(pauses()).toEqual([60, 120, 240, 300, 300, 300]);
+  answer = (socket) => socket.write(stats(1));
+  await later(2);
+  expect(pauses().slice(-2)).toEqual([300, 60]);
+  gatherer.close();
+});
+
 test('where the way in is not known, what was known stays', async () => {
   let isKnown = true;
   const accessOf = async () => {

@@ -42,6 +42,8 @@ const MOST_MUTE_AT_ONCE = 50;
 const FIRST_MS = 2000;
 /** What is due in the same second is asked together: to wake up costs more than to ask. */
 const TOGETHER_MS = 1000;
+/** Where no server answers, each time is twice as long after the one before, up to this. */
+const LATEST_MS = 300_000;
 /** How often a server that was found safe is tried again. */
 const TRUST_MS = 3_600_000;
 
@@ -51,6 +53,8 @@ interface Subject {
   state: 'waiting' | 'hurrying' | 'asking' | 'missing somebody';
   /** Nothing before the first round. */
   answers: readonly Answer[] | undefined;
+  /** In how many rounds in a row nobody has answered. */
+  inVain: number;
   /** Connections are kept: to connect costs more than to ask, with TLS much more. */
   readonly kept: Map<string, { readonly access: Access; readonly acquaintance: Acquaintance }>;
   /** Those that were found safe, and when. */
@@ -80,6 +84,7 @@ export class Gatherer {
       cancel: () => {},
       state: 'waiting',
       answers: undefined,
+      inVain: 0,
       kept: new Map(),
       trusted: new Map(),
       mute: new Set<string>(),
@@ -140,9 +145,14 @@ export class Gatherer {
         if (this.#subjects.get(key) !== subject) return;
         if (subject.state === 'missing somebody') return this.#hurry(key, subject);
         // A little earlier each time, so that those who began together drift apart, and nobody waits for longer.
-        this.#schedule(key, subject, this.#options.intervalOf(key) * (1 - 0.1 * this.#random()));
+        this.#schedule(key, subject, this.#intervalOf(key, subject) * (1 - 0.1 * this.#random()));
       });
     });
+  }
+
+  #intervalOf(key: string, { inVain }: Subject): number {
+    const ms = this.#options.intervalOf(key);
+    return inVain < 2 ? ms : Math.max(ms, Math.min(ms * 2 ** (inVain - 1), LATEST_MS));
   }
 
   /** Asks all servers of one Memcached at once. Never rejects. */
@@ -153,6 +163,7 @@ export class Gatherer {
       const access = await this.#options.accessOf(key);
       const answers = await Promise.all(pods.map((pod) => this.#askPolitely(key, subject, pod, access)));
       if (this.#subjects.get(key) !== subject) return forgetOthers(subject, new Set());
+      subject.inVain = pods.length === 0 || answers.some((answer) => answer) ? 0 : subject.inVain + 1;
       const serving = new Set(this.#options.podsOf(key).map(({ name }) => name)); // some may have gone meanwhile
       subject.answers = answers.flatMap((answer) => (answer && serving.has(answer.pod) ? [answer] : []));
       this.#options.onGathered(key);
