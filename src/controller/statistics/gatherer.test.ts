@@ -204,6 +204,28 @@ test('nobody waits for longer than the interval', async () => {
   }
 });
 
+test('first questions are spread over time, and later ones asked together in the same second', async () => {
+  const numbers = [0, 0.2, 0.4, 0.6, 0.8];
+  let next = 0;
+  const begun: number[] = [];
+  const { gatherer, clock, gathered } = started({
+    random: () => numbers[next++ % numbers.length] ?? 0,
+    async accessOf() {
+      begun.push(clock.now());
+      return plain;
+    },
+  });
+  for (const index of numbers.keys()) gatherer.follow(`default/${index}`);
+  clock.advance(2000);
+  await rounds(gathered, numbers.length);
+  expect(new Set(begun).size).toBe(numbers.length);
+  await vi.waitFor(() => expect(clock.timers).toBe(numbers.length));
+  clock.advance(INTERVAL_MS);
+  await rounds(gathered, 2 * numbers.length);
+  expect(begun.slice(numbers.length).map((ms) => ms % 1000)).toEqual(numbers.map(() => 0));
+  gatherer.close();
+});
+
 test('a Memcached that is forgotten is asked no more, not even to the end of a round', async () => {
   const { gatherer, clock, gathered } = started();
   let release = () => {};

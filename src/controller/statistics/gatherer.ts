@@ -38,9 +38,9 @@ export interface GathererOptions {
 const MOST_AT_ONCE = 400;
 /** Of these with servers that were mute the last time: they wait for each other, and for nobody else. */
 const MOST_MUTE_AT_ONCE = 50;
-/** The first questions, and those to new servers, are spread over this time. */
+/** The first questions, and those to new servers, are spread over this time: to connect to a thousand at once leaves 20 MB of garbage. */
 const FIRST_MS = 2000;
-/** What is due in the same second is asked together: to wake up costs more than to ask. */
+/** The others are asked together when they are due in the same second: to wake up costs more than to ask. */
 const TOGETHER_MS = 1000;
 /** Where no server answers, each time is twice as long after the one before, up to this. */
 const LATEST_MS = 300_000;
@@ -138,16 +138,20 @@ export class Gatherer {
 
   #schedule(key: string, subject: Subject, ms: number): void {
     subject.state = 'waiting';
-    const due = this.#clock.now() + ms;
-    subject.cancel = this.#clock.after(Math.max(0, ms - (due % TOGETHER_MS)), () => {
+    subject.cancel = this.#clock.after(ms, () => {
       subject.state = 'asking';
       void this.#gather(key, subject).finally(() => {
         if (this.#subjects.get(key) !== subject) return;
         if (subject.state === 'missing somebody') return this.#hurry(key, subject);
-        // A little earlier each time, so that those who began together drift apart, and nobody waits for longer.
-        this.#schedule(key, subject, this.#intervalOf(key, subject) * (1 - 0.1 * this.#random()));
+        this.#scheduleNext(key, subject);
       });
     });
+  }
+
+  #scheduleNext(key: string, subject: Subject): void {
+    // A little earlier each time, so that those who began together drift apart, and nobody waits for longer.
+    const ms = this.#intervalOf(key, subject) * (1 - 0.1 * this.#random());
+    this.#schedule(key, subject, Math.max(0, ms - ((this.#clock.now() + ms) % TOGETHER_MS)));
   }
 
   #intervalOf(key: string, { inVain }: Subject): number {
