@@ -21,7 +21,7 @@ import { UnusableCertificate } from './runtime/certificates/source.ts';
 import { type Access, type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
 import { runWorkers } from './runtime/controller.ts';
 import { serveHealth } from './runtime/health.ts';
-import { collectGarbage } from './runtime/heap.ts';
+import { collectGarbage, followGrowth } from './runtime/heap.ts';
 import { partsOf } from './runtime/key.ts';
 import { LeaderElector, RENEWAL_LIMITS } from './runtime/leader/elector.ts';
 import type { Log } from './runtime/log.ts';
@@ -48,6 +48,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   if (config === 'help') return void process.stdout.write(HELP);
   if (config === 'version') return void process.stdout.write(`memcached-operator ${build()}\n`);
+  followGrowth();
   const log = logger(config);
   const access = await findAccess({ ...config, env: process.env, home: homedir() });
   const registry = new Registry(log);

@@ -1,15 +1,21 @@
 /** What V8 is told to do with the heap, besides the flags that the image starts Node with. */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
-/** The least is what the image has. */
-const GROWTH_PERCENT = { least: 20, most: 100 };
-const PERCENT_PER_BYTE = 1.25 / 1_000_000;
+/** By how many percent a small heap may grow, which is what the image has, and a large one; between them it rises evenly. */
+const GROWTH = { small: { bytes: 16_000_000, percent: 20 }, large: { bytes: 80_000_000, percent: 100 } };
 
 /** Collects everything, with the pages that V8 would keep for later. Node has to be started with --expose-gc for it, as the image does. */
 export function collectGarbage(): void {
-  if (!globalThis.gc) return;
-  globalThis.gc({ type: 'major', flavor: 'last-resort', execution: 'sync' });
+  globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' });
+}
+
+/** What nobody holds is found when V8 has looked through all of the heap, and not before: so it tells that this has happened. */
+const looks = new FinalizationRegistry<undefined>(followGrowth);
+
+/** From now on, whenever V8 has looked through the heap, it is told by how much that may grow until the next time. */
+export function followGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size)}`);
+  looks.register({}, undefined);
 }
 
 /**
@@ -17,6 +23,7 @@ export function collectGarbage(): void {
  * A large one by more: to look through it takes as long as much is alive in it, and would come again and again.
  */
 export function growthPercent(bytesAlive: number): number {
-  const { least, most } = GROWTH_PERCENT;
-  return Math.round(Math.min(Math.max(PERCENT_PER_BYTE * bytesAlive, least), most));
+  const { small, large } = GROWTH;
+  const part = (bytesAlive - small.bytes) / (large.bytes - small.bytes);
+  return Math.round(small.percent + Math.min(Math.max(part, 0), 1) * (large.percent - small.percent));
 }
