@@ -15,8 +15,9 @@ import { podKind } from './world.ts';
 
 export interface Outcome {
   readonly step: Step;
-  /** What became of it: done, or somebody else's, or an error of the API. */
-  readonly object?: KubernetesObject;
+  /** The child was written, and is known as it is now. */
+  readonly isWritten?: true;
+  /** Or it is somebody else's, or there was an error of the API. */
   readonly fault?: Fault;
   readonly error?: Error;
   /** There was nothing to do, after all: what had to go is gone or somebody else's, or its kind is leaving the cluster. */
@@ -25,12 +26,15 @@ export interface Outcome {
   readonly isUnseen?: true;
 }
 
+/** The object as it is now, where it was written. It is not part of the outcome: that is kept until all steps are done. */
+type Result = Outcome & { readonly object?: KubernetesObject };
+
 const MOST_TRIES = 5;
 
 type Writer = Pick<Client, 'get' | 'apply' | 'patch' | 'delete'>;
 
 /** Applies one step on behalf of its owner. */
-export async function applyStep(step: Step, owner: Memcached, client: Writer, signal: AbortSignal): Promise<Outcome> {
+export async function applyStep(step: Step, owner: Memcached, client: Writer, signal: AbortSignal): Promise<Result> {
   try {
     if (step.verb === 'create') return await create(step, owner, client, signal);
     if (step.verb === 'leave') return conflict(step, step.kind, step.name);
@@ -50,7 +54,7 @@ async function create(
   { metadata: { uid } }: Memcached,
   client: Writer,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<Result> {
   const { kind, desired } = step;
   try {
     // An apply with a version succeeds only where there is no object.
@@ -97,7 +101,7 @@ async function mayGo(child: ObservedChild, owner: Memcached, client: Writer, sig
 }
 
 /** Has the replicas handed over first, where somebody else shall decide them: often nothing else is left to do then. */
-async function update(step: Step & { readonly verb: 'update' }, client: Writer, signal: AbortSignal): Promise<Outcome> {
+async function update(step: Step & { readonly verb: 'update' }, client: Writer, signal: AbortSignal): Promise<Result> {
   const { kind, desired, fingerprint, uid, handOver, farewells = [] } = step;
   await Promise.all(farewells.map((one) => mark(one, desired.metadata.namespace, client, signal)));
   const handedOver = handOver && (await passReplicas(desired, uid, handOver, client, signal));

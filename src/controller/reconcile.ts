@@ -43,7 +43,7 @@ export async function reconcile(key: string, by: Reconciler, context: ReconcileC
 
   for (const deed of deeds(outcomes)) by.recordEvent(memcached, deed);
   // What was written comes back by the watch and is reported then: the children of all come before the status of one.
-  const isReportedLater = outcomes.every(isCreation) || (othersWait() && outcomes.every(isWritten));
+  const isReportedLater = outcomes.every(isCreation) || (othersWait() && outcomes.every(({ isWritten }) => isWritten));
   if (!isPutOff && outcomes.length > 0 && isReportedLater) return { requeueAfterMs: ECHO_MS };
 
   const seen = observe(key, memcached, by, plan, outcomes);
@@ -108,9 +108,9 @@ async function applyAll(
     // While an autoscaler is still there, to set the replicas would be a quarrel.
     if (step.kind === deploymentKind && outcomes.some(hasKeptAutoscaler)) continue;
     const write = async () => {
-      const outcome = await applyStep(step, memcached, client, signal);
-      outcomes.push(outcome);
-      return outcome.object;
+      const { object, ...outcome } = await applyStep(step, memcached, client, signal);
+      outcomes.push(object ? { ...outcome, isWritten: true } : outcome);
+      return object;
     };
     if ('desired' in step) await world.writeChild(step.kind, key, step.fingerprint, write);
     else await write();
@@ -171,12 +171,8 @@ function isRollout(step: Step): boolean {
   return step.verb === 'update' && step.isRollout === true;
 }
 
-function isCreation(outcome: Outcome): boolean {
-  return outcome.step.verb === 'create' && isWritten(outcome);
-}
-
-function isWritten({ object }: Outcome): boolean {
-  return object !== undefined;
+function isCreation({ step, isWritten }: Outcome): boolean {
+  return step.verb === 'create' && isWritten === true;
 }
 
 function isPaused({ metadata }: Memcached): boolean {

@@ -150,7 +150,9 @@ export class World {
   ): Promise<void> {
     const written = await write();
     if (!written) return;
-    const observed = observeChild(written, this.child(kind, key));
+    const before = this.child(kind, key);
+    const isTold = before?.metadata.resourceVersion === written.metadata.resourceVersion; // the watch was faster
+    const observed = before && isTold ? before : observeChild(written, before);
     // Should the server store something of it in other words, then we do not repeat ourselves.
     if (observed.fingerprint !== wanted)
       this.#rewrites.set(observed.metadata.uid, { wanted, observed: observed.fingerprint });
