@@ -80,9 +80,8 @@ export class World {
 
   /** What we have written ourselves has been looked at already, when the watch tells it. */
   #observer(kind: Kind) {
-    return (object: KubernetesObject, previous: ObservedChild | undefined): ObservedChild =>
-      this.#newestChildren.get(kind)?.written(keyOf(object), object.metadata.resourceVersion) ??
-      observeChild(object, previous);
+    return (object: KubernetesObject, previous: ObservedChild | undefined, key: string): ObservedChild =>
+      this.#newestChildren.get(kind)?.written(key, object.metadata.resourceVersion) ?? observeChild(object, previous);
   }
 
   get informers() {
@@ -151,7 +150,7 @@ export class World {
     const written = await write();
     if (!written) return;
     const before = this.child(kind, key);
-    const isTold = before?.metadata.resourceVersion === written.metadata.resourceVersion; // the watch was faster
+    const isTold = before?.metadata.resourceVersion === written.metadata.resourceVersion; // the watch was faster, or nothing was new
     const observed = before && isTold ? before : observeChild(written, before);
     // Should the server store something of it in other words, then we do not repeat ourselves.
     if (observed.fingerprint !== wanted)

@@ -12,7 +12,7 @@ export function collectGarbage(): void {
 /** What nobody holds is found when V8 has looked through all of the heap, and not before: so it tells that this has happened. */
 const looks = new FinalizationRegistry<undefined>(followGrowth);
 
-/** From now on, whenever V8 has looked through the heap, it is told by how much that may grow until the next time. */
+/** From now on, whenever V8 has looked through the heap, it is told by how much that may grow, which counts after its next look. */
 export function followGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size)}`);
   looks.register({}, undefined);

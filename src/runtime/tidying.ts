@@ -4,11 +4,13 @@ import { type Clock, systemClock } from './clock.ts';
 /** Work that comes in drops is one burst. */
 const QUIET_MS = 3000;
 /**
- * To collect everything takes a tenth of a second with 500 Memcacheds and a second with 5,000, in which nothing else goes
+ * To collect everything takes a tenth of a second with 500 Memcacheds and two with 5,000, in which nothing else goes
  * on: so seldom, the more seldom the longer it takes, and in the midst of work only where that does not end for so long.
  */
 const PAUSE_MS = 60_000;
 const PAUSE_TIMES_AS_LONG = 500;
+/** It may have taken long for a reason that is none of ours: a process that was halted, a share of a core that was used up. */
+const LONGEST_PAUSE_MS = 30 * 60_000;
 
 export class Tidying {
   readonly #collect: () => void;
@@ -51,7 +53,8 @@ export class Tidying {
     const begun = this.#clock.now();
     this.#collect();
     this.#tidiedAt = this.#clock.now();
-    this.#pauseMs = Math.max(PAUSE_MS, PAUSE_TIMES_AS_LONG * (this.#tidiedAt - begun));
+    const pauseMs = PAUSE_TIMES_AS_LONG * (this.#tidiedAt - begun);
+    this.#pauseMs = Math.min(Math.max(PAUSE_MS, pauseMs), LONGEST_PAUSE_MS);
   }
 
   /** When the burst is over, or has to be interrupted. */

@@ -259,7 +259,7 @@ test('a server that does not answer is passed over, and spoken of once', async (
   gatherer.close();
 });
 
-test('where nobody answers, servers are asked less and less often, until somebody does', async () => {
+test('where nobody answers, servers are asked less and less often, until there are new ones or somebody does', async () => {
   const { gatherer, clock, gathered } = started({ podsOf: () => [pod(0)], random: () => 0 });
   const begun: number[] = [];
   const later = async (count: number) => {
@@ -276,9 +276,12 @@ test('where nobody answers, servers are asked less and less often, until somebod
   gatherer.follow('default/a');
   await later(7);
   expect(pauses()).toEqual([60, 120, 240, 300, 300, 300]);
+  gatherer.hurry('default/a');
+  await later(3);
+  expect(pauses().slice(-2)).toEqual([60, 120]);
   answer = (socket) => socket.write(stats(1));
   await later(2);
-  expect(pauses().slice(-2)).toEqual([300, 60]);
+  expect(pauses().slice(-2)).toEqual([240, 60]);
   gatherer.close();
 });
 

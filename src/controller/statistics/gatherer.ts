@@ -53,7 +53,7 @@ interface Subject {
   state: 'waiting' | 'hurrying' | 'asking' | 'missing somebody';
   /** Nothing before the first round. */
   answers: readonly Answer[] | undefined;
-  /** In how many rounds in a row nobody has answered. */
+  /** In how many rounds in a row nobody has answered, since servers were new. */
   inVain: number;
   /** Connections are kept: to connect costs more than to ask, with TLS much more. */
   readonly kept: Map<string, { readonly access: Access; readonly acquaintance: Acquaintance }>;
@@ -96,8 +96,10 @@ export class Gatherer {
   /** Its servers have changed: they are asked in a moment, not only when it is time. */
   hurry(key: string): void {
     const subject = this.#subjects.get(key);
-    if (subject?.state === 'asking') subject.state = 'missing somebody';
-    if (subject?.state !== 'waiting') return;
+    if (!subject) return;
+    subject.inVain = 0;
+    if (subject.state === 'asking') subject.state = 'missing somebody';
+    if (subject.state !== 'waiting') return;
     subject.cancel();
     this.#hurry(key, subject);
   }
@@ -156,7 +158,7 @@ export class Gatherer {
 
   #intervalOf(key: string, { inVain }: Subject): number {
     const ms = this.#options.intervalOf(key);
-    return inVain < 2 ? ms : Math.max(ms, Math.min(ms * 2 ** (inVain - 1), LATEST_MS));
+    return Math.max(ms, Math.min(ms * 2 ** (inVain - 1), LATEST_MS));
   }
 
   /** Asks all servers of one Memcached at once. Never rejects. */
