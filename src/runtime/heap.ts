@@ -1,8 +1,9 @@
 /** What V8 is told to do with the heap, besides the flags that the image starts Node with. */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
-/** By how many percent a small heap may grow, which is what the image has, and a large one; between them it rises evenly. */
-const GROWTH = { small: { bytes: 16_000_000, percent: 20 }, large: { bytes: 80_000_000, percent: 100 } };
+/** The least is what the image has. */
+const GROWTH_PERCENT = { least: 20, most: 100 };
+const PERCENT_PER_BYTE = 1.25 / 1_000_000;
 
 /** Collects everything, with the pages that V8 would keep for later. Node has to be started with --expose-gc for it, as the image does. */
 export function collectGarbage(): void {
@@ -23,7 +24,6 @@ export function followGrowth(): void {
  * A large one by more: to look through it takes as long as much is alive in it, and would come again and again.
  */
 export function growthPercent(bytesAlive: number): number {
-  const { small, large } = GROWTH;
-  const part = (bytesAlive - small.bytes) / (large.bytes - small.bytes);
-  return Math.round(small.percent + Math.min(Math.max(part, 0), 1) * (large.percent - small.percent));
+  const { least, most } = GROWTH_PERCENT;
+  return Math.round(Math.min(Math.max(PERCENT_PER_BYTE * bytesAlive, least), most));
 }
