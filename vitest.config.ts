@@ -30,7 +30,7 @@ export default defineConfig({
     teardownTimeout: 120_000,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: 'unit', include: ['{src,devcluster,deploy,tools,bench}/**/*.test.ts'], ...unit } },
+      { test: { name: 'unit', include: ['{src,devcluster,deploy,tools,bench,test/support}/**/*.test.ts'], ...unit } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...control } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: long, ...nodes, ...elsewhere } },
       { test: { name: 'cert-manager', include: ['test/cert-manager/**/*.test.ts'], ...real } },

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { modestNode } from '../deploy/image.ts';
 import { WITHOUT_PROXY } from '../devcluster/command.ts';
+import { freePort } from '../test/support/operator.ts';
 import { type Usage, usageOf } from './process-usage.ts';
 
 const IN_CONTROL_MS = 60_000;
@@ -27,14 +28,20 @@ export class Operator {
   readonly lost: AbortSignal;
   /** How long it took until it had seen everything and began to work. */
   readonly startMs: number;
+  readonly metricsPort: number;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
 
-  private constructor(child: ChildProcess, exited: Promise<unknown>, lost: AbortSignal, startMs: number) {
+  private constructor(
+    child: ChildProcess,
+    exited: Promise<unknown>,
+    { lost, startMs, metricsPort }: Pick<Operator, 'lost' | 'startMs' | 'metricsPort'>,
+  ) {
     this.#child = child;
     this.#exited = exited;
     this.lost = lost;
     this.startMs = startMs;
+    this.metricsPort = metricsPort;
   }
 
   /** Resolves when it is in control. */
@@ -46,9 +53,11 @@ export class Operator {
     signal,
     ...options
   }: OperatorOptions): Promise<Operator> {
-    const since = performance.now();
-    const addresses = ['--health-probe-bind-address', '127.0.0.1:0', '--metrics-bind-address', '127.0.0.1:0'];
+    const metricsPort = await freePort();
+    const metrics = ['--metrics-bind-address', `127.0.0.1:${metricsPort}`];
+    const addresses = ['--health-probe-bind-address', '127.0.0.1:0', ...metrics];
     const flags = ['--kubeconfig', kubeconfig, ...addresses, ...(options.flags ?? [])];
+    const since = performance.now();
     const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
       ...(directory !== undefined && { cwd: directory }),
       env: { ...WITHOUT_PROXY, ...modestNode.environment }, // and nothing else: a pod has none of our variables either
@@ -67,7 +76,7 @@ export class Operator {
       child.kill('SIGKILL');
       throw error;
     }
-    return new Operator(child, exited, loss.signal, performance.now() - since);
+    return new Operator(child, exited, { lost: loss.signal, startMs: performance.now() - since, metricsPort });
   }
 
   get pid(): number {

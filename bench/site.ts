@@ -10,6 +10,7 @@ import { installServiceMonitors } from '../test/support/service-monitors.ts';
 import { AuditLog } from './audit.ts';
 import { REPLICAS } from './crowd.ts';
 import { Machine } from './machine.ts';
+import { type Metrics, metricsReader } from './metrics.ts';
 import { Operator, type OperatorOptions } from './operator.ts';
 import { say, timed } from './progress.ts';
 
@@ -33,6 +34,7 @@ export interface Site {
   /** What the operator asks. */
   readonly audit: AuditLog;
   readonly machine: Machine;
+  readonly metricsOf: (operator: Operator) => Promise<Metrics>;
   /** With the permissions of the operator, unless another kubeconfig is given. */
   startOperator(flags?: readonly string[], kubeconfig?: string): Promise<Operator>;
 }
@@ -63,6 +65,7 @@ export async function onFreshSite<T>(
     });
     await installServiceMonitors(cluster, signal);
     const own = await installOperator(cluster, signal);
+    const metricsOf = await metricsReader(cluster);
     const access = await findAccess({ kubeconfig: kubeconfigOf(cluster.instance), env: {}, home: homedir() });
     client = createClient({ access, userAgent: BENCH_AGENT });
     const script = path.join(ROOT, sources ? 'src/main.ts' : 'dist/memcached-operator.js');
@@ -74,7 +77,7 @@ export async function onFreshSite<T>(
       return operator;
     };
     await timed('until the cluster is calm', machine.calm(signal));
-    return await work({ cluster, client, audit, machine, startOperator });
+    return await work({ cluster, client, audit, machine, metricsOf, startOperator });
   } finally {
     for (const operator of operators) await operator.stop();
     await client?.close();

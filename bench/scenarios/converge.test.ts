@@ -11,6 +11,8 @@ const arrival: Convergence = {
   writes: 4000,
   refused: 0,
   bySort: { 'patch services': 500 },
+  reconciles: 3000,
+  queuedMs: 1000,
   cpuMs: 8000,
   emptyMB: 58,
   peakMB: 85,
@@ -27,6 +29,8 @@ test('two arrivals are the mean of what they took and the most memory, and leave
     writes: 4100,
     refused: 2,
     bySort: { 'patch services': 500, 'patch services (409)': 2 },
+    reconciles: 3100,
+    queuedMs: 2000,
     cpuMs: 9000,
     peakMB: 91,
   };
@@ -37,6 +41,8 @@ test('two arrivals are the mean of what they took and the most memory, and leave
     writes: 4050,
     refused: 2,
     bySort: { 'patch services': 500, 'patch services (409)': 1 },
+    reconciles: 3050,
+    queuedMs: 1500,
     cpuMs: 8500,
     peakMB: 91,
   });

@@ -23,6 +23,10 @@ export interface Convergence {
   /** Requests that the server did not carry out. */
   readonly refused: number;
   readonly bySort: Readonly<Record<string, number>>;
+  /** By the operator's own count. */
+  readonly reconciles: number;
+  /** For how long one of them waited for a worker, or for its turn, on average. */
+  readonly queuedMs: number;
   readonly cpuMs: number;
   readonly emptyMB: number;
   readonly peakMB: number;
@@ -37,6 +41,8 @@ export interface Convergence {
  * its work. With thousands of Memcacheds it does so more seldom, and what is called settled may be before it.
  */
 const GIVEN_BACK_MS = 62_000;
+
+const QUEUED = 'workqueue_queue_duration_seconds';
 
 /** The children that each of the Memcacheds wants, whatever becomes of its pods: the bare client makes the same. */
 function childrenOfEach(namespace: string) {
@@ -56,6 +62,7 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
   const after = await operator.usage();
   await sleep(GIVEN_BACK_MS, undefined, { signal: scene.signal });
   const { residentMB: settledMB, fileMB } = await operator.usage();
+  const metric = await site.metricsOf(operator);
   return {
     count,
     floor,
@@ -64,6 +71,8 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
     writes: requests.filter(isWrite).length,
     refused: requests.filter(({ code }) => code >= 400).length,
     bySort: bySort(requests),
+    reconciles: metric('controller_runtime_reconcile_total'),
+    queuedMs: (1000 * metric(`${QUEUED}_sum`)) / metric(`${QUEUED}_count`),
     cpuMs: after.cpuMs - before.cpuMs,
     emptyMB: before.residentMB,
     peakMB: after.peakMB,
@@ -107,7 +116,7 @@ export function together(crowds: readonly Convergence[]): Convergence {
   const sorts = new Set(counts.flatMap(Object.keys));
   return {
     ...first,
-    ...meansOf(crowds, ['createdMs', 'childrenMs', 'readyMs', 'requests', 'writes', 'cpuMs']),
+    ...meansOf(crowds, ['createdMs', 'childrenMs', 'readyMs', 'requests', 'writes', 'reconciles', 'queuedMs', 'cpuMs']),
     ...greatestOf(crowds, ['refused', 'emptyMB', 'peakMB', 'settledMB', 'fileMB', 'others']),
     floor: {
       ...meansOf(floors, ['memcachedsMs', 'childrenMs', 'cpuMs']),
@@ -137,6 +146,8 @@ export function rowsOf(crowd: Convergence, reference: Convergence | undefined, b
     row('API writes per Memcached', crowd.writes / count, most(12)),
     row('API requests per Memcached', crowd.requests / count),
     row('requests refused', crowd.refused),
+    row('reconciles per Memcached', crowd.reconciles / count),
+    row('  each waited for a worker or its turn, s', crowd.queuedMs / 1000),
     row('CPU per Memcached, ms', cpuMs, { reference: floor.cpuMs, others, ...most(20) }),
     ...(reference && crowd.count > reference.count
       ? [

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { memcachedKind } from '../../src/api/index.ts';
 import { serviceKind } from '../../src/children/service.ts';
-import { slopeOf } from '../../test/soak/slope.ts';
+import { slopeOf } from '../../test/support/slope.ts';
 import { namesOf } from '../crowd.ts';
 import { timed } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
@@ -30,7 +30,9 @@ export const soak: Scenario = {
       churn(scene, samples),
       () => `${samples.length} of ${MINUTES} minutes`,
     );
-    await settled(operator, site.audit, signal); // the queue is empty, or this never ends
+    await settled(operator, site.audit, signal);
+    const handles = await handlesOf(operator.pid);
+    const metric = await site.metricsOf(operator);
     // The first third is the time in which a heap finds its size.
     const late = samples.slice(MINUTES / 3);
     const { value: slope, margin } = slopeOf(late);
@@ -39,7 +41,8 @@ export const soak: Scenario = {
       row('memory after the first third, MB', median(late.slice(0, 5).map(({ y }) => y))),
       row('memory at the end, MB', median(late.slice(-5).map(({ y }) => y))),
       row('slope of memory, MB an hour', 60 * slope, { most: 60 * margin }),
-      row('open handles at the end', await handlesOf(operator.pid), { reference: handlesBefore }),
+      row('Memcacheds in the queue at the end', metric('workqueue_depth'), { most: 0 }),
+      row('open handles at the end', handles, { reference: handlesBefore }),
     ];
   },
 };

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Churn } from '../support/churn.ts';
 import { chosenSeed, type FaultName, FaultProxy, faults, randomFrom } from '../support/fault-proxy/index.ts';
 import { stage, until } from '../support/memcacheds.ts';
-import { letRead, newAccount, scrape } from '../support/metrics.ts';
+import { letRead, newAccount, scrape, totalOf } from '../support/metrics.ts';
 import { type Figures, shown } from '../support/process-figures.ts';
+import { type Slope, slopeOf } from '../support/slope.ts';
 import { admit, type Patient, recovery, seconds } from '../support/trial.ts';
-import { type Slope, slopeOf } from './slope.ts';
 
 const at = stage({ name: 'test-soak', form: 'none' });
 const SEED = chosenSeed();
@@ -55,9 +55,8 @@ async function round(name: FaultName, seed: number, signal: AbortSignal): Promis
 /** The resources that wait for a worker, by the operator's own metrics. */
 async function queued(): Promise<number> {
   const { status, text } = await scrape(at.operator.metricsPort, { token });
-  const depth = /^workqueue_depth\{.*\} (\d+)$/m.exec(text)?.[1];
-  if (status !== 200 || depth === undefined) throw new Error(`no depth of the queue: ${status} ${text.slice(0, 200)}`);
-  return Number(depth);
+  if (status !== 200) throw new Error(`no metrics: ${status} ${text.slice(0, 200)}`);
+  return totalOf(text, 'workqueue_depth');
 }
 
 /** Every fault once, in an order that the dice decide, then again every one: whatever comes later has been met before. */

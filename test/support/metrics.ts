@@ -49,6 +49,11 @@ export async function scrape(port: number, { token, ca }: ScrapeOptions = {}): P
 /** A service account, and a token of it. */
 export async function newAccount(cluster: TestCluster, name: string): Promise<string> {
   await cluster.kubectl(['create', 'serviceaccount', name]);
+  return newToken(cluster, name);
+}
+
+/** It is good for an hour. */
+export async function newToken(cluster: TestCluster, name: string): Promise<string> {
   return (await cluster.kubectl(['create', 'token', name])).trim();
 }
 
@@ -72,6 +77,16 @@ export interface Family {
   readonly help: string;
   readonly type: string;
   readonly metrics: readonly Series[];
+}
+
+/** The sum of all series of that name, for those who need one number of a page and not what Prometheus thinks of it. */
+export function totalOf(page: string, name: string): number {
+  const values = page
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .map((line) => Number(line.slice(line.lastIndexOf(' '))));
+  if (values.length === 0) throw new Error(`there is no ${name} among the metrics`);
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 let parser: Promise<void> | undefined;

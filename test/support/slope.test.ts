@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { randomFrom } from '../support/fault-proxy/index.ts';
+import { randomFrom } from './fault-proxy/index.ts';
 import { slopeOf } from './slope.ts';
 
 const points = (count: number, y: (x: number) => number) => Array.from({ length: count }, (_, x) => ({ x, y: y(x) }));
