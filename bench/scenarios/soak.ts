@@ -13,6 +13,8 @@ import { median } from '../statistics.ts';
 
 const MINUTES = 30;
 const CHANGES_PER_S = 5;
+/** One for each connection that is just being renewed; what leaks with every hundredth of the 9,000 changes is more. */
+const MORE_HANDLES = 1.05;
 
 /** Minutes, and megabytes. */
 type Sample = Parameters<typeof slopeOf>[0][number];
@@ -42,7 +44,7 @@ export const soak: Scenario = {
       row('memory at the end, MB', median(late.slice(-5).map(({ y }) => y))),
       row('slope of memory, MB an hour', 60 * slope, { most: 60 * margin }),
       row('Memcacheds in the queue at the end', metric('workqueue_depth'), { most: 0 }),
-      row('open handles at the end', handles, { reference: handlesBefore }),
+      row('open handles at the end', handles, { reference: handlesBefore, ratio: MORE_HANDLES }),
     ];
   },
 };
