@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { memcachedKind, withDefaults } from '../../src/api/index.ts';
 import { children } from '../../src/children/index.ts';
-import { bySort, isWrite } from '../audit.ts';
+import { isWrite } from '../../test/support/audit.ts';
+import { bySort } from '../audit.ts';
 import { Counter, createCrowd, isReady, memcachedNamed } from '../crowd.ts';
 import { createNamespace, type Floor } from '../floor.ts';
 import { timed } from '../progress.ts';

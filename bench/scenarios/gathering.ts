@@ -1,6 +1,6 @@
 /** Every server answers when it is asked for its figures, and they are always the same. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isWrite } from '../audit.ts';
+import { isWrite } from '../../test/support/audit.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';
 import { settled } from '../settling.ts';

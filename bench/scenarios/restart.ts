@@ -1,5 +1,5 @@
 /** The operator is stopped and started among a settled crowd, for which there is nothing to do. */
-import { isWrite } from '../audit.ts';
+import { isWrite } from '../../test/support/audit.ts';
 import { say } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';

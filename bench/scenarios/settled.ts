@@ -1,6 +1,6 @@
 /** Nothing happens: the operator asks the servers for their figures once a minute, and the API for nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isWrite } from '../audit.ts';
+import { isWrite } from '../../test/support/audit.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';
 import { settled as untilSettled } from '../settling.ts';

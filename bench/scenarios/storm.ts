@@ -5,7 +5,7 @@ import { MANAGED_SELECTOR } from '../../src/children/index.ts';
 import { serviceKind } from '../../src/children/service.ts';
 import { podKind } from '../../src/controller/world.ts';
 import type { Kind, KubernetesObject } from '../../src/kubernetes/object.ts';
-import { isWrite } from '../audit.ts';
+import { isWrite } from '../../test/support/audit.ts';
 import { inParallel, namesOf, REPLICAS } from '../crowd.ts';
 import { timed } from '../progress.ts';
 import { type Row, rowsFor } from '../rows.ts';
