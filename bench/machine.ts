@@ -18,9 +18,10 @@ export class Machine {
     this.#cluster = cluster;
   }
 
-  static async of(instance: Instance): Promise<Machine> {
+  /** Other processes may belong to the cluster. */
+  static async of(instance: Instance, others: readonly number[]): Promise<Machine> {
     const lines = await processesOf(instance, []);
-    return new Machine(lines.map((line) => Number.parseInt(line, 10)));
+    return new Machine([...lines.map((line) => Number.parseInt(line, 10)), ...others]);
   }
 
   /** Waits until the cluster has done what there was to do, so that nobody pays for what came before. */

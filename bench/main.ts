@@ -7,7 +7,7 @@ import { HELP, isComplete, type Options, readOptions } from './options.ts';
 import { say } from './progress.ts';
 import { type Results, tell } from './results.ts';
 import { type Row, tableOf } from './rows.ts';
-import type { Scenario, Scene, SettledScene } from './scenario.ts';
+import type { Scenario, Scene } from './scenario.ts';
 import { admission } from './scenarios/admission.ts';
 import { type Convergence, converge, rowsOf, together } from './scenarios/converge.ts';
 import { gathering } from './scenarios/gathering.ts';
@@ -17,7 +17,6 @@ import { restart } from './scenarios/restart.ts';
 import { settled } from './scenarios/settled.ts';
 import { soak } from './scenarios/soak.ts';
 import { storm } from './scenarios/storm.ts';
-import { whileServersAnswer } from './servers.ts';
 import { onFreshSite } from './site.ts';
 
 /** The size that the budgets speak of. */
@@ -82,10 +81,8 @@ async function measure(count: number, { isLargest, options, measured, signal }: 
       arrivals.push(crowd);
       crowds.set(count, together(arrivals));
       process.stdout.write(`${tableOf(rowsOf(crowd, isReference ? crowd : crowds.get(reference), bareNodeMB))}\n`);
-      if (left > 1 || chosen.length === 0) return;
-      await whileServersAnswer(scene, async (settledScene) => {
-        for (const scenario of chosen) rows.push(...(await attempt(scenario, settledScene)));
-      });
+      if (left > 1) return;
+      for (const scenario of chosen) rows.push(...(await attempt(scenario, scene)));
     });
   }
 }
@@ -96,7 +93,7 @@ function resultsOf({ reference, bareNodeMB, crowds, rows }: Measured): Results {
 }
 
 /** Says at once what was found. One scenario that fails does not take the others with it. */
-async function attempt(scenario: Scenario, scene: SettledScene): Promise<readonly Row[]> {
+async function attempt(scenario: Scenario, scene: Scene): Promise<readonly Row[]> {
   try {
     const rows = await scenario.measure(scene);
     process.stdout.write(`${tableOf(rows)}\n`);

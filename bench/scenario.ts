@@ -1,5 +1,4 @@
 /** What a scenario is: something that happens to an operator and its crowd, and what is measured of it. */
-import type { FakeMemcacheds } from '../test/support/fake-memcacheds.ts';
 import type { Operator } from './operator.ts';
 import type { ScenarioName } from './options.ts';
 import type { Row } from './rows.ts';
@@ -17,15 +16,10 @@ export interface Scene {
   readonly signal: AbortSignal;
 }
 
-/** The crowd is there, and its servers answer. */
-export interface SettledScene extends Scene {
-  readonly servers: FakeMemcacheds;
-}
-
 export interface Scenario {
   readonly name: ScenarioName;
   /** Of the sizes, the one that the budgets speak of, the largest, or both. */
   readonly crowds: readonly ('reference' | 'largest')[];
   readonly onlyFull?: true;
-  readonly measure: (scene: SettledScene) => Promise<readonly Row[]>;
+  readonly measure: (scene: Scene) => Promise<readonly Row[]>;
 }

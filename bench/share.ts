@@ -1,7 +1,7 @@
 /** What the operator takes of a core while something goes on. */
 import type { Usage } from './process-usage.ts';
 import { timed } from './progress.ts';
-import type { SettledScene } from './scenario.ts';
+import type { Scene } from './scenario.ts';
 
 export interface Share {
   readonly cpuMs: number;
@@ -12,12 +12,12 @@ export interface Share {
 }
 
 export async function shareDuring(
-  { site: { machine }, operator, servers }: SettledScene,
+  { site: { machine }, operator }: Scene,
   what: string,
   work: () => Promise<unknown>,
 ): Promise<Share> {
   const before = await operator.usage();
-  const [[, ms], others] = await machine.during([operator.pid, servers.pid], () => timed(what, work()));
+  const [[, ms], others] = await machine.during([operator.pid], () => timed(what, work()));
   const after = await operator.usage();
   const cpuMs = after.cpuMs - before.cpuMs;
   return { cpuMs, percent: (100 * cpuMs) / ms, others, after };

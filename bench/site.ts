@@ -5,6 +5,7 @@ import { auditLog } from '../devcluster/control-plane.ts';
 import { kubeconfigOf } from '../devcluster/instance.ts';
 import { type Client, createClient, findAccess } from '../src/runtime/client/index.ts';
 import { ROOT, startCluster, stopCluster, type TestCluster } from '../test/support/cluster.ts';
+import { FakeMemcacheds } from '../test/support/fake-memcacheds.ts';
 import { installOperator } from '../test/support/operator.ts';
 import { installServiceMonitors } from '../test/support/service-monitors.ts';
 import { AuditLog } from './audit.ts';
@@ -34,6 +35,8 @@ export interface Site {
   /** What the operator asks. */
   readonly audit: AuditLog;
   readonly machine: Machine;
+  /** They answer for all pods, always the same. */
+  readonly servers: FakeMemcacheds;
   readonly metricsOf: (operator: Operator) => Promise<Metrics>;
   /** With the permissions of the operator, unless another kubeconfig is given. */
   startOperator(flags?: readonly string[], kubeconfig?: string): Promise<Operator>;
@@ -54,6 +57,7 @@ export async function onFreshSite<T>(
   const fakeNodes = Math.max(10, Math.ceil((2 * REPLICAS * memcacheds) / PODS_PER_NODE)); // rollouts need more
   const operators: Operator[] = [];
   let client: Client | undefined;
+  let servers: FakeMemcacheds | undefined;
   try {
     const cluster = await startCluster({
       name: NAME,
@@ -69,7 +73,8 @@ export async function onFreshSite<T>(
     const access = await findAccess({ kubeconfig: kubeconfigOf(cluster.instance), env: {}, home: homedir() });
     client = createClient({ access, userAgent: BENCH_AGENT });
     const script = path.join(ROOT, sources ? 'src/main.ts' : 'dist/memcached-operator.js');
-    const machine = await Machine.of(cluster.instance);
+    servers = await FakeMemcacheds.start(cluster.instance);
+    const machine = await Machine.of(cluster.instance, [servers.pid]);
     const audit = new AuditLog(auditLog(cluster.instance), OPERATOR);
     const startOperator = async (flags: readonly string[] = [], kubeconfig = own) => {
       const operator = await Operator.start({ script, nodeFlags, kubeconfig, flags, directory, signal });
@@ -77,9 +82,10 @@ export async function onFreshSite<T>(
       return operator;
     };
     await timed('until the cluster is calm', machine.calm(signal));
-    return await work({ cluster, client, audit, machine, metricsOf, startOperator });
+    return await work({ cluster, client, audit, machine, servers, metricsOf, startOperator });
   } finally {
     for (const operator of operators) await operator.stop();
+    await servers?.stop();
     await client?.close();
     await stopCluster({ name: NAME });
     say(`cluster "${NAME}" is gone`);

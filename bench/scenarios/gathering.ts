@@ -14,9 +14,9 @@ export const gathering: Scenario = {
   name: 'gathering',
   crowds: ['largest'],
   async measure(scene) {
-    const { site, operator, servers, count, signal } = scene;
+    const { site, operator, count, signal } = scene;
     await settled(operator, site.audit, signal);
-    const asked = async () => Object.values((await servers.tally()).asked).reduce((sum, times) => sum + times, 0);
+    const asked = async () => Object.values((await site.servers.tally()).asked).reduce((sum, times) => sum + times, 0);
     const askedBefore = await asked();
     const { cpuMs, percent, others, after } = await shareDuring(scene, `${SECONDS} s of gathering`, () =>
       sleep(SECONDS * 1000, undefined, { signal }),

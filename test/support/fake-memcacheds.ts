@@ -11,9 +11,11 @@ export { MANNERS, type Manner, type Tally } from './fake-memcacheds-process.ts';
 
 export class FakeMemcacheds {
   readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, closed: Promise<unknown>) {
     this.#child = child;
+    this.#closed = closed;
   }
 
   /** In the network of the cluster, to which the addresses of its simulated pods belong from now on. They go with the cluster. */
@@ -24,8 +26,9 @@ export class FakeMemcacheds {
     const child = spawn('nsenter', [enter, process.execPath, program], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
+    const closed = once(child, 'close'); // perhaps before it is told to: Ctrl-C ends it, too
     await once(child, 'message'); // it listens
-    return new FakeMemcacheds(child);
+    return new FakeMemcacheds(child, closed);
   }
 
   get pid(): number {
@@ -48,9 +51,8 @@ export class FakeMemcacheds {
   }
 
   async stop(): Promise<void> {
-    const closed = once(this.#child, 'close');
     this.#child.kill('SIGKILL');
-    await closed;
+    await this.#closed;
   }
 
   async #order(orders: Orders): Promise<Tally> {
