@@ -91,7 +91,7 @@ test('asks every server once in each interval, and tells what they say', async (
   expect(gatherer.answersOf('default/a')).toBeUndefined();
 });
 
-test('a connection is kept while its server keeps it, and ends with the interest', async () => {
+test('a connection to a server that was met before is kept while that keeps it, and ends with the interest', async () => {
   const sockets: Socket[] = [];
   listener.on('connection', (socket) => sockets.push(socket));
   const { gatherer, clock, gathered } = started({ podsOf: () => [pod(0)] });
@@ -103,12 +103,14 @@ test('a connection is kept while its server keeps it, and ends with the interest
     });
   };
   gatherer.follow('default/a');
+  await nextRound();
+  await vi.waitFor(() => expect(sockets.map(({ closed }) => closed)).toEqual([true]));
   for (let round = 0; round < 3; round += 1) await nextRound();
-  expect(sockets).toHaveLength(1);
-  sockets[0]?.destroy(); // as when the server is started anew
+  expect(sockets.map(({ closed }) => closed)).toEqual([true, false]);
+  sockets[1]?.destroy(); // as when the server is started anew
   await vi.waitFor(async () => {
     await nextRound();
-    expect(sockets).toHaveLength(2);
+    expect(sockets).toHaveLength(3);
   });
   expect(gatherer.answersOf('default/a')).toHaveLength(1);
   gatherer.forget('default/a');
@@ -120,15 +122,18 @@ test('a kept connection that has died without a word is replaced in the same rou
   listener.on('connection', () => (connections += 1));
   const { gatherer, clock, gathered } = started({ podsOf: () => [pod(0)] });
   gatherer.follow('default/a');
-  clock.advance(2000);
-  await rounds(gathered, 1);
-  answer = (socket) => {
-    if (connections > 1) socket.write(stats(5)); // nothing comes back over the first one any more
-  };
-  await vi.waitFor(() => expect(clock.timers).toBe(1));
-  clock.advance(INTERVAL_MS);
-  await rounds(gathered, 2);
+  for (let round = 1; round <= 2; round += 1) {
+    clock.advance(INTERVAL_MS);
+    await rounds(gathered, round);
+    await vi.waitFor(() => expect(clock.timers).toBe(1));
+  }
   expect(connections).toBe(2);
+  answer = (socket) => {
+    if (connections > 2) socket.write(stats(5)); // nothing comes back over the kept one any more
+  };
+  clock.advance(INTERVAL_MS);
+  await rounds(gathered, 3);
+  expect(connections).toBe(3);
   expect(gatherer.answersOf('default/a')).toMatchObject([{ figures: { hits: 5 } }]);
   gatherer.close();
 });

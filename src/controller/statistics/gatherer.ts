@@ -55,7 +55,7 @@ interface Subject {
   answers: readonly Answer[] | undefined;
   /** In how many rounds in a row nobody has answered, since servers were new. */
   inVain: number;
-  /** Connections are kept: to connect costs more than to ask, with TLS much more. */
+  /** Connections to those who stay are kept: to connect costs more than to ask, with TLS much more. */
   readonly kept: Map<string, { readonly access: Access; readonly acquaintance: Acquaintance }>;
   /** Those that were found safe, and when. */
   readonly trusted: Map<string, { readonly access: Access; readonly at: number }>;
@@ -212,8 +212,9 @@ export class Gatherer {
     }
     hangUp(subject, name);
     const acquaintance = await meet(server);
-    subject.kept.set(name, { access, acquaintance });
-    return acquaintance.figures();
+    const isNew = !subject.trusted.has(name); // and may soon go, as in a rollout: a thousand who come together cost memory
+    if (!isNew) subject.kept.set(name, { access, acquaintance });
+    return acquaintance.figures().finally(() => isNew && acquaintance.close());
   }
 }
 
