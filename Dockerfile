@@ -25,4 +25,4 @@ COPY --from=build /operator/root/ /
 ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=32768 NODE_ENV=production
 EXPOSE 8081/tcp 8443/tcp 9443/tcp
 USER 65532:65532
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=2", "--heap-growing-percent=20", "--incremental-marking-soft-trigger=65", "--incremental-marking-hard-trigger=75", "--single-threaded-gc", "--no-separate-gc-phases", "--memory-saver-mode", "--no-memory-reducer", "--no-turbofan", "--no-node-snapshot", "--expose-gc", "/memcached-operator.mjs"]
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=2", "--heap-growing-percent=20", "--incremental-marking-soft-trigger=40", "--incremental-marking-hard-trigger=50", "--single-threaded-gc", "--no-separate-gc-phases", "--memory-saver-mode", "--no-memory-reducer", "--no-turbofan", "--no-node-snapshot", "--expose-gc", "/memcached-operator.mjs"]

@@ -32,8 +32,8 @@ export const modestNode = {
   flags: [
     '--max-semi-space-size=2',
     '--heap-growing-percent=20',
-    '--incremental-marking-soft-trigger=65',
-    '--incremental-marking-hard-trigger=75',
+    '--incremental-marking-soft-trigger=40',
+    '--incremental-marking-hard-trigger=50',
     '--single-threaded-gc',
     '--no-separate-gc-phases',
     '--memory-saver-mode',

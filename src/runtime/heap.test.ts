@@ -5,10 +5,10 @@ import { growthPercent } from './heap.ts';
 
 test.each([
   { alive: 0, percent: 20 },
-  { alive: 16_000_000, percent: 20 },
-  { alive: 40_000_000, percent: 50 },
-  { alive: 80_000_000, percent: 100 },
-  { alive: 800_000_000, percent: 100 },
+  { alive: 10_000_000, percent: 20 },
+  { alive: 40_000_000, percent: 80 },
+  { alive: 75_000_000, percent: 150 },
+  { alive: 800_000_000, percent: 150 },
 ])('with $alive bytes alive the heap grows by $percent %', ({ alive, percent }) => {
   expect(growthPercent(alive)).toBe(percent);
 });

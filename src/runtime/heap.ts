@@ -2,8 +2,8 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
 /** The least is what the image has. */
-const GROWTH_PERCENT = { least: 20, most: 100 };
-const PERCENT_PER_BYTE = 1.25 / 1_000_000;
+const GROWTH_PERCENT = { least: 20, most: 150 };
+const PERCENT_PER_BYTE = 2 / 1_000_000;
 
 /** Collects everything, with the pages that V8 would keep for later. Node has to be started with --expose-gc for it, as the image does. */
 export function collectGarbage(): void {
