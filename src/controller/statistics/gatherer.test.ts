@@ -91,26 +91,26 @@ test('asks every server once in each interval, and tells what they say', async (
   expect(gatherer.answersOf('default/a')).toBeUndefined();
 });
 
-test('a connection to a server that was met before is kept while that keeps it, and ends with the interest', async () => {
+test('a connection is kept to a server that is not new, while that keeps it, and ends with the interest', async () => {
   const sockets: Socket[] = [];
   listener.on('connection', (socket) => sockets.push(socket));
   const { gatherer, clock, gathered } = started({ podsOf: () => [pod(0)] });
-  const nextRound = async () => {
-    const before = gathered.length;
-    await vi.waitFor(() => {
-      clock.advance(INTERVAL_MS);
-      expect(gathered.length).toBeGreaterThan(before);
-    });
+  const roundAfter = async (ms: number) => {
+    await vi.waitFor(() => expect(clock.timers).toBe(1));
+    clock.advance(ms);
+    await rounds(gathered, gathered.length + 1);
   };
   gatherer.follow('default/a');
-  await nextRound();
-  await vi.waitFor(() => expect(sockets.map(({ closed }) => closed)).toEqual([true]));
-  for (let round = 0; round < 3; round += 1) await nextRound();
-  expect(sockets.map(({ closed }) => closed)).toEqual([true, false]);
-  sockets[1]?.destroy(); // as when the server is started anew
+  await roundAfter(2000);
+  gatherer.hurry('default/a'); // another server has come
+  await roundAfter(2000);
+  await vi.waitFor(() => expect(sockets.map(({ closed }) => closed)).toEqual([true, true]));
+  for (let round = 0; round < 3; round += 1) await roundAfter(INTERVAL_MS);
+  expect(sockets.map(({ closed }) => closed)).toEqual([true, true, false]);
+  sockets[2]?.destroy(); // as when the server is started anew
   await vi.waitFor(async () => {
-    await nextRound();
-    expect(sockets).toHaveLength(3);
+    await roundAfter(INTERVAL_MS);
+    expect(sockets).toHaveLength(4);
   });
   expect(gatherer.answersOf('default/a')).toHaveLength(1);
   gatherer.forget('default/a');

@@ -42,6 +42,8 @@ const MOST_MUTE_AT_ONCE = 50;
 const FIRST_MS = 2000;
 /** The others are asked together when they are due in the same second: to wake up costs more than to ask. */
 const TOGETHER_MS = 1000;
+/** Connections are kept to servers that were met so long ago: who is new may soon go, as in a rollout, and a thousand who come together cost memory. */
+const NEW_MS = 30_000;
 /** Where no server answers, each time is twice as long after the one before, up to this. */
 const LATEST_MS = 300_000;
 /** How often a server that was found safe is tried again. */
@@ -55,7 +57,9 @@ interface Subject {
   answers: readonly Answer[] | undefined;
   /** In how many rounds in a row nobody has answered, since servers were new. */
   inVain: number;
-  /** Connections to those who stay are kept: to connect costs more than to ask, with TLS much more. */
+  /** When each server was met first. */
+  readonly metAt: Map<string, number>;
+  /** Connections are kept: to connect costs more than to ask, with TLS much more. */
   readonly kept: Map<string, { readonly access: Access; readonly acquaintance: Acquaintance }>;
   /** Those that were found safe, and when. */
   readonly trusted: Map<string, { readonly access: Access; readonly at: number }>;
@@ -85,6 +89,7 @@ export class Gatherer {
       state: 'waiting',
       answers: undefined,
       inVain: 0,
+      metAt: new Map(),
       kept: new Map(),
       trusted: new Map(),
       mute: new Set<string>(),
@@ -212,7 +217,10 @@ export class Gatherer {
     }
     hangUp(subject, name);
     const acquaintance = await meet(server);
-    const isNew = !subject.trusted.has(name); // and may soon go, as in a rollout: a thousand who come together cost memory
+    const now = this.#clock.now();
+    const metAt = subject.metAt.get(name) ?? now;
+    subject.metAt.set(name, metAt);
+    const isNew = now - metAt < NEW_MS;
     if (!isNew) subject.kept.set(name, { access, acquaintance });
     return acquaintance.figures().finally(() => isNew && acquaintance.close());
   }
@@ -225,6 +233,6 @@ function hangUp({ kept }: Subject, pod: string): void {
 
 function forgetOthers(subject: Subject, pods: ReadonlySet<string>): void {
   for (const name of subject.kept.keys()) if (!pods.has(name)) hangUp(subject, name);
-  for (const names of [subject.trusted, subject.mute])
+  for (const names of [subject.metAt, subject.trusted, subject.mute])
     for (const name of names.keys()) if (!pods.has(name)) names.delete(name);
 }
