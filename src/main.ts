@@ -48,7 +48,8 @@ async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   if (config === 'help') return void process.stdout.write(HELP);
   if (config === 'version') return void process.stdout.write(`memcached-operator ${build()}\n`);
-  followGrowth();
+  const growth = growthPercent();
+  if (growth !== undefined) followGrowth(growth);
   const log = logger(config);
   const access = await findAccess({ ...config, env: process.env, home: homedir() });
   const registry = new Registry(log);
@@ -69,6 +70,12 @@ async function main(): Promise<void> {
 function build(): string {
   const commit = typeof COMMIT === 'undefined' ? 'unknown' : COMMIT;
   return `${VERSION}, commit ${commit}, Node ${process.version}`;
+}
+
+/** By how much the heap may grow, if Node was told when it was started: as the image does, and whoever tries out something else. */
+function growthPercent(): number | undefined {
+  const [, percent] = /^--heap-growing-percent=(\d+)$/m.exec(process.execArgv.join('\n')) ?? [];
+  return percent === undefined ? undefined : Number(percent);
 }
 
 interface Parts {

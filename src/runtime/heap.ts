@@ -1,8 +1,7 @@
 /** What V8 is told to do with the heap, besides the flags that the image starts Node with. */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
-/** The least is what the image has. */
-const GROWTH_PERCENT = { least: 20, most: 150 };
+const MOST_PERCENT = 150;
 const PERCENT_PER_BYTE = 2 / 1_000_000;
 
 /** Collects everything, with the pages that V8 would keep for later. Node has to be started with --expose-gc for it, as the image does. */
@@ -11,19 +10,18 @@ export function collectGarbage(): void {
 }
 
 /** What nobody holds is found when V8 has looked through all of the heap, and not before: so it tells that this has happened. */
-const looks = new FinalizationRegistry<undefined>(followGrowth);
+const looks = new FinalizationRegistry<number>(followGrowth);
 
 /** From now on, whenever V8 has looked through the heap, it is told by how much that may grow, which counts after its next look. */
-export function followGrowth(): void {
-  setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size)}`);
-  looks.register({}, undefined);
+export function followGrowth(leastPercent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size, leastPercent)}`);
+  looks.register({}, leastPercent);
 }
 
 /**
  * By how much the heap may grow before V8 looks through all of it by itself. A small one by little: it is memory that counts.
  * A large one by more: to look through it takes as long as much is alive in it, and would come again and again.
  */
-export function growthPercent(bytesAlive: number): number {
-  const { least, most } = GROWTH_PERCENT;
-  return Math.round(Math.min(Math.max(PERCENT_PER_BYTE * bytesAlive, least), most));
+export function growthPercent(bytesAlive: number, leastPercent: number): number {
+  return Math.round(Math.min(Math.max(PERCENT_PER_BYTE * bytesAlive, leastPercent), MOST_PERCENT));
 }
