@@ -1,5 +1,4 @@
 /** A crowd arrives, all at once: until every child is there, until all are ready, and what that costs. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { memcachedKind, withDefaults } from '../../src/api/index.ts';
 import { children } from '../../src/children/index.ts';
 import { isWrite } from '../../test/support/audit.ts';
@@ -9,7 +8,7 @@ import { createNamespace, type Floor } from '../floor.ts';
 import { timed } from '../progress.ts';
 import { type Row, rowsFor } from '../rows.ts';
 import type { Scene } from '../scenario.ts';
-import { settled } from '../settling.ts';
+import { rested, settled } from '../settling.ts';
 import { greatestOf, mean, meansOf } from '../statistics.ts';
 
 export interface Convergence {
@@ -37,12 +36,6 @@ export interface Convergence {
   readonly others: number;
 }
 
-/**
- * The operator gives memory back when it has been quiet for a moment, but once a minute at most, and may have done so amid
- * its work. With thousands of Memcacheds it does so more seldom, and what is called settled may be before it.
- */
-const GIVEN_BACK_MS = 62_000;
-
 const QUEUED = 'workqueue_queue_duration_seconds';
 
 /** The children that each of the Memcacheds wants, whatever becomes of its pods: the bare client makes the same. */
@@ -60,10 +53,10 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
   const before = await operator.usage();
   const [times, others] = await machine.during([operator.pid], () => arrival({ site, operator, ...scene }));
   const requests = await settled(operator, audit, scene.signal);
-  const after = await operator.usage();
-  await sleep(GIVEN_BACK_MS, undefined, { signal: scene.signal });
-  const { residentMB: settledMB, fileMB } = await operator.usage();
+  const { cpuMs } = await operator.usage();
   const metric = await site.metricsOf(operator);
+  await rested(scene.signal);
+  const { residentMB: settledMB, peakMB, fileMB } = await operator.usage();
   return {
     count,
     floor,
@@ -74,9 +67,9 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
     bySort: bySort(requests),
     reconciles: metric('controller_runtime_reconcile_total'),
     queuedMs: (1000 * metric(`${QUEUED}_sum`)) / metric(`${QUEUED}_count`),
-    cpuMs: after.cpuMs - before.cpuMs,
+    cpuMs: cpuMs - before.cpuMs,
     emptyMB: before.residentMB,
-    peakMB: after.peakMB,
+    peakMB,
     settledMB,
     fileMB,
     others,

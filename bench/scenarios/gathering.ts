@@ -1,12 +1,13 @@
 /** Every server answers when it is asked for its figures, and they are always the same. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite } from '../../test/support/audit.ts';
+import { REPLICAS } from '../crowd.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';
 import { settled } from '../settling.ts';
 import { shareDuring } from '../share.ts';
 
-/** Two rounds. */
+/** Two rounds: one of them is sure to be whole. */
 const SECONDS = 120;
 const BUDGET = { percent: 5, memcacheds: 1000 } as const;
 
@@ -22,6 +23,7 @@ export const gathering: Scenario = {
       sleep(SECONDS * 1000, undefined, { signal }),
     );
     const questions = (await asked()) - askedBefore;
+    if (questions < REPLICAS * count) throw new Error(`of ${REPLICAS * count} servers only ${questions} were asked`);
     const writes = (await site.audit.next()).filter(isWrite).length;
     const row = rowsFor(`gathering, ${count} Memcacheds, ${SECONDS} s`);
     return [

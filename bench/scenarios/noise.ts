@@ -9,7 +9,7 @@ import type { Usage } from '../process-usage.ts';
 import { timed } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario, Scene } from '../scenario.ts';
-import { settled } from '../settling.ts';
+import { rested, settled } from '../settling.ts';
 import { shareDuring } from '../share.ts';
 import { median } from '../statistics.ts';
 
@@ -45,6 +45,7 @@ export const noise: Scenario = {
     await timed('5,000 Secrets, 5,000 ConfigMaps and 2,000 Deployments of others', populate(scene));
     await timed('until the cluster is calm', site.machine.calm(signal));
     const full = await afresh(scene);
+    await rested(signal); // connections to all servers are made in this minute, and none of the next
     const resting = await shareDuring(scene, `${SECONDS} s in which they rest`, () =>
       sleep(SECONDS * 1000, undefined, { signal }),
     );

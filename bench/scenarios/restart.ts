@@ -3,7 +3,7 @@ import { isWrite } from '../../test/support/audit.ts';
 import { say } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario } from '../scenario.ts';
-import { settled } from '../settling.ts';
+import { rested, settled } from '../settling.ts';
 
 export const restart: Scenario = {
   name: 'restart',
@@ -21,7 +21,9 @@ export const restart: Scenario = {
     });
     scene.operator = operator;
     const requests = await settled(operator, site.audit, signal);
-    const { cpuMs, residentMB, peakMB } = await operator.usage();
+    const { cpuMs } = await operator.usage();
+    await rested(signal);
+    const { residentMB, peakMB } = await operator.usage();
     const row = rowsFor(`restart, N = ${count}`);
     return [
       row('until in control, s', operator.startMs / 1000, { others, ...(isReference && { most: 3 }) }),

@@ -8,12 +8,12 @@ import { namesOf } from '../crowd.ts';
 import { timed } from '../progress.ts';
 import { rowsFor } from '../rows.ts';
 import type { Scenario, Scene } from '../scenario.ts';
-import { settled } from '../settling.ts';
+import { rested, settled } from '../settling.ts';
 import { median } from '../statistics.ts';
 
 const MINUTES = 30;
 const CHANGES_PER_S = 5;
-/** One for each connection that is just being renewed; what leaks with every hundredth of the 9,000 changes is more. */
+/** One for each connection to a server that is just being renewed; what leaks with every hundredth of the 9,000 changes is more. */
 const MORE_HANDLES = 1.05;
 
 /** Minutes, and megabytes. */
@@ -25,6 +25,7 @@ export const soak: Scenario = {
   onlyFull: true,
   async measure(scene) {
     const { site, operator, signal } = scene;
+    await rested(signal);
     const handlesBefore = await handlesOf(operator.pid);
     const samples: Sample[] = [];
     await timed(
@@ -33,6 +34,7 @@ export const soak: Scenario = {
       () => `${samples.length} of ${MINUTES} minutes`,
     );
     await settled(operator, site.audit, signal);
+    await rested(signal);
     const handles = await handlesOf(operator.pid);
     const metric = await site.metricsOf(operator);
     // The first third is the time in which a heap finds its size.

@@ -27,7 +27,7 @@ export class FakeMemcacheds {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const closed = once(child, 'close'); // perhaps before it is told to: Ctrl-C ends it, too
-    await once(child, 'message'); // it listens
+    await messageOf(child, closed); // it listens
     return new FakeMemcacheds(child, closed);
   }
 
@@ -56,9 +56,15 @@ export class FakeMemcacheds {
   }
 
   async #order(orders: Orders): Promise<Tally> {
-    const answered = once(this.#child, 'message') as Promise<[Tally]>;
+    const answered = messageOf<Tally>(this.#child, this.#closed);
     this.#child.send(orders);
-    const [tally] = await answered;
-    return tally;
+    return answered;
   }
+}
+
+/** What it says next. */
+async function messageOf<T>(child: ChildProcess, closed: Promise<unknown>): Promise<T> {
+  const lost = closed.then(() => Promise.reject(new Error('the process that answers for all pods has ended')));
+  const [message] = await Promise.race([once(child, 'message') as Promise<[T]>, lost]);
+  return message;
 }
