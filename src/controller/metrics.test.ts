@@ -42,8 +42,8 @@ const built = { version: '1', node: 'v24' };
 
 /** The lines with numbers, of the metrics whose names begin like this. */
 function lines(registry: Registry, beginning: string): string[] {
-  return registry
-    .text()
+  return [...registry.pieces()]
+    .join('')
     .split('\n')
     .filter((line) => line.startsWith(beginning))
     .map((line) => line.slice(beginning.length));

@@ -6,10 +6,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { TooManyCallers, type Verdict } from './caller-reviews.ts';
 import { metricsEndpoint } from './endpoint.ts';
 
-async function start(review: (token: string) => Promise<Verdict>) {
+async function start(review: (token: string) => Promise<Verdict>, pieces: Iterable<string> = ['up 1\n', 'down 0\n']) {
   const errors: unknown[] = [];
   const log = { debug() {}, info() {}, error: (message: string, fields = {}) => void errors.push([message, fields]) };
-  const handle = metricsEndpoint({ registry: { text: () => 'up 1\n' }, callers: { review }, log });
+  const handle = metricsEndpoint({ registry: { pieces: () => pieces }, callers: { review }, log });
   const server = createServer((asked, answer) => void handle(asked, answer)).listen(0, '127.0.0.1');
   onTestFinished(() => {
     server.close();
@@ -31,7 +31,7 @@ async function start(review: (token: string) => Promise<Verdict>) {
       });
       call.end();
     });
-  return { ask, errors };
+  return { ask, errors, port };
 }
 
 const bearer = { authorization: 'Bearer abc' };
@@ -43,12 +43,28 @@ test('gives the page to whom it may, packed where that is wanted', async () => {
     return { is: 'allowed' };
   });
   const plain = await ask(bearer);
-  expect([plain.status, String(plain.body)]).toEqual([200, 'up 1\n']);
+  expect([plain.status, String(plain.body)]).toEqual([200, 'up 1\ndown 0\n']);
   expect(plain.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   const packed = await ask({ authorization: 'bearer  abc', 'accept-encoding': 'deflate, gzip' }, '/metrics?x=1');
   expect(packed.headers['content-encoding']).toBe('gzip');
-  expect(String(gunzipSync(packed.body))).toBe('up 1\n');
+  expect(String(gunzipSync(packed.body))).toBe('up 1\ndown 0\n');
   expect(tokens).toEqual(['abc', 'abc']);
+});
+
+test('who hangs up in the midst of the page ends it, and nobody is told', async () => {
+  const ended = Promise.withResolvers<void>();
+  function* endless() {
+    try {
+      for (;;) yield 'up 1\n'.repeat(10_000);
+    } finally {
+      ended.resolve();
+    }
+  }
+  const { port, errors } = await start(async () => ({ is: 'allowed' }), { [Symbol.iterator]: endless });
+  const call = request({ port, host: '127.0.0.1', path: '/metrics', headers: bearer }).end();
+  call.once('response', (answer) => answer.once('data', () => answer.destroy()));
+  await ended.promise;
+  expect(errors).toEqual([]);
 });
 
 test.for([

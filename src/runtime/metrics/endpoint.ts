@@ -1,16 +1,16 @@
 /** Answers GET /metrics, to callers that the API server knows and lets. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import type { Log } from '../log.ts';
 import { type CallerReviews, TooManyCallers } from './caller-reviews.ts';
 import { CONTENT_TYPE } from './exposition.ts';
-import type { Registry } from './registry.ts';
 
 export const METRICS_PATH = '/metrics';
 
 export interface EndpointOptions {
-  readonly registry: Pick<Registry, 'text'>;
+  readonly registry: { pieces(): Iterable<string> };
   readonly callers: Pick<CallerReviews, 'review'>;
   readonly log: Log;
 }
@@ -31,16 +31,17 @@ export function metricsEndpoint({ registry, callers, log }: EndpointOptions) {
       response.writeHead(refusal.status, headers).end(`${refusal.text}\n`);
       return;
     }
-    const text = registry.text();
     const isPacked = /\bgzip\b/.test(String(request.headers['accept-encoding']));
-    const body = isPacked ? await promisify(gzip)(text, { level: 1 }) : Buffer.from(text);
-    response.writeHead(200, {
-      'content-type': CONTENT_TYPE,
-      'content-length': body.length,
-      ...(isPacked && { 'content-encoding': 'gzip' }),
-    });
-    response.end(body);
+    response.writeHead(200, { 'content-type': CONTENT_TYPE, ...(isPacked && { 'content-encoding': 'gzip' }) });
+    const page = Readable.from(registry.pieces());
+    const told = isPacked ? pipeline(page, createGzip({ level: 1 }), response) : pipeline(page, response);
+    await told.catch(unlessHungUp);
   };
+}
+
+/** Who hangs up in the midst of it does not want it any more. */
+function unlessHungUp(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
 }
 
 function misdirected({ url = '', method }: IncomingMessage): Refusal | undefined {

@@ -12,9 +12,13 @@ function newRegistry(): Registry {
   return new Registry({ debug: fail, info: fail, error: fail });
 }
 
+function textOf(registry: Registry): string {
+  return [...registry.pieces()].join('');
+}
+
 /** The numbers of the page, without those of buckets, by what stands before them. */
 function numbers(registry: Registry): Record<string, number> {
-  const lines = registry.text().split('\n');
+  const lines = textOf(registry).split('\n');
   const samples = lines.filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_bucket{'));
   return Object.fromEntries(
     samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),

@@ -90,18 +90,21 @@ export class Registry {
     return [...this.#families.values()].map(({ type, description }) => ({ labels: [], ...description, type }));
   }
 
-  /** The page. A metric that cannot be computed is missing from it, and the others are not. */
-  text(): string {
-    let text = '';
+  /**
+   * The page, one metric after another, each computed when it is asked for: the whole, of a megabyte for 500 Memcacheds, is never in memory.
+   * A metric that cannot be computed is missing from it, and the others are not.
+   */
+  *pieces(): Generator<string> {
     for (const { type, description, lines } of this.#families.values()) {
       const { name, help } = description;
+      let piece = '';
       try {
-        text += heading(name, type, help) + lines();
+        piece = heading(name, type, help) + lines();
       } catch (error) {
         this.#log.error('metric cannot be computed', { metric: name, error });
       }
+      yield piece;
     }
-    return text;
   }
 
   #register(type: MetricType, description: Description<string>, lines: () => string): void {
