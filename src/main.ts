@@ -21,7 +21,7 @@ import { UnusableCertificate } from './runtime/certificates/source.ts';
 import { type Access, type Client, ConfigurationError, createClient, findAccess } from './runtime/client/index.ts';
 import { runWorkers } from './runtime/controller.ts';
 import { serveHealth } from './runtime/health.ts';
-import { collectGarbage, followGrowth } from './runtime/heap.ts';
+import { collectGarbage, compactHeap, followGrowth } from './runtime/heap.ts';
 import { partsOf } from './runtime/key.ts';
 import { LeaderElector, RENEWAL_LIMITS } from './runtime/leader/elector.ts';
 import type { Log } from './runtime/log.ts';
@@ -48,8 +48,8 @@ async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   if (config === 'help') return void process.stdout.write(HELP);
   if (config === 'version') return void process.stdout.write(`memcached-operator ${build()}\n`);
-  const growth = growthPercent();
-  if (growth !== undefined) followGrowth(growth);
+  const growthPercent = flaggedGrowthPercent();
+  if (growthPercent !== undefined) followGrowth(growthPercent);
   const log = logger(config);
   const access = await findAccess({ ...config, env: process.env, home: homedir() });
   const registry = new Registry(log);
@@ -73,7 +73,7 @@ function build(): string {
 }
 
 /** By how much the heap may grow, if Node was told when it was started: as the image does, and whoever tries out something else. */
-function growthPercent(): number | undefined {
+function flaggedGrowthPercent(): number | undefined {
   const [, percent] = /^--heap-growing-percent=(\d+)$/m.exec(process.execArgv.join('\n')) ?? [];
   return percent === undefined ? undefined : Number(percent);
 }
@@ -123,7 +123,7 @@ async function run({ config, access, client, writer, elector, registry, log, sig
     ...informers.map((informer) => informer.run(signal)),
   ];
   await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(signal)]);
-  const tidying = new Tidying(collectGarbage);
+  const tidying = new Tidying([collectGarbage, compactHeap]);
   tidying.soon();
 
   // The Lease when there is nothing left to wait for: who has it has to act. While another one has it, we stand by here.

@@ -5,7 +5,7 @@ import { Tidying } from './tidying.ts';
 function started() {
   const clock = new ManualClock();
   const seen = { collected: 0 };
-  const tidying = new Tidying(() => (seen.collected += 1), clock);
+  const tidying = new Tidying([() => (seen.collected += 1)], clock);
   return { clock, seen, tidying };
 }
 
@@ -52,15 +52,43 @@ test.each([
 ])('%s', (_, seconds, expected) => {
   const clock = new ManualClock();
   const begun: number[] = [];
-  const tidying = new Tidying(() => {
+  const step = () => {
     begun.push(clock.now() / 1000);
     clock.advance(1000 * seconds);
-  }, clock);
+  };
+  const tidying = new Tidying([step], clock);
   for (let second = 0; second < 2000; second += 1) {
     tidying.soon();
     clock.advance(1000);
   }
   expect(begun).toEqual(expected);
+});
+
+test('several steps follow each other, and the pause is that for all of them', () => {
+  const clock = new ManualClock();
+  const done: [string, number][] = [];
+  const step = (name: string, ms: number) => () => {
+    done.push([name, clock.now()]);
+    clock.advance(ms);
+  };
+  const tidying = new Tidying([step('first', 400), step('second', 600)], clock);
+  tidying.soon();
+  clock.advance(4000);
+  tidying.soon(); // it will be tidied up after in a moment
+  clock.advance(10_000);
+  expect([done, clock.timers]).toEqual([
+    [
+      ['first', 3000],
+      ['second', 5400],
+    ],
+    0,
+  ]);
+  tidying.soon();
+  clock.advance(600_000);
+  expect(done.slice(2)).toEqual([
+    ['first', 506_000],
+    ['second', 508_400],
+  ]);
 });
 
 test('stopped, it collects nothing', () => {
@@ -70,6 +98,18 @@ test('stopped, it collects nothing', () => {
   tidying.stop();
   clock.advance(600_000);
   expect([seen.collected, clock.timers]).toEqual([0, 0]);
+});
+
+test('stopped between two steps, it leaves out the second one', () => {
+  const clock = new ManualClock();
+  let steps = 0;
+  const step = () => (steps += 1);
+  const tidying = new Tidying([step, step], clock);
+  tidying.soon();
+  clock.advance(3000);
+  tidying.stop();
+  clock.advance(600_000);
+  expect([steps, clock.timers]).toEqual([1, 0]);
 });
 
 test('a timer that comes a moment too early is followed by one that is not in the past', () => {
@@ -83,7 +123,7 @@ test('a timer that comes a moment too early is followed by one that is not in th
     },
   };
   let collected = 0;
-  new Tidying(() => (collected += 1), clock).soon();
+  new Tidying([() => (collected += 1)], clock).soon();
   now = 3000.01 - 0.015;
   timers[0]?.callback();
   expect([timers.map(({ ms }) => Math.round(ms)), collected]).toEqual([[3000, 0], 0]);

@@ -12,8 +12,11 @@ const PAUSE_TIMES_AS_LONG = 500;
 /** It may have taken long for a reason that is none of ours: a process that was halted, a share of a core that was used up. */
 const LONGEST_PAUSE_MS = 30 * 60_000;
 
+/** What one step has freed is given back to the system before the next one begins, which may need memory of its own. */
+const BETWEEN_STEPS_MS = 2000;
+
 export class Tidying {
-  readonly #collect: () => void;
+  readonly #steps: readonly (() => void)[];
   readonly #clock: Clock;
   /** Since when there has been work, and when some came last. */
   #busySince = 0;
@@ -22,8 +25,8 @@ export class Tidying {
   #pauseMs = PAUSE_MS;
   #cancel: (() => void) | undefined;
 
-  constructor(collect: () => void, clock: Clock = systemClock) {
-    this.#collect = collect;
+  constructor(steps: readonly (() => void)[], clock: Clock = systemClock) {
+    this.#steps = steps;
     this.#clock = clock;
   }
 
@@ -45,16 +48,22 @@ export class Tidying {
     this.#cancel = this.#clock.after(Math.max(0, due - this.#clock.now()), () => {
       if (this.#clock.now() < this.#overAt()) return this.#wait();
       this.#cancel = undefined;
-      this.#tidy();
+      this.#tidy(this.#steps);
     });
   }
 
-  #tidy(): void {
+  /** Work that comes between two steps is tidied up after by the last one. */
+  #tidy([step, ...later]: readonly (() => void)[], earlierMs = 0): void {
     const begun = this.#clock.now();
-    this.#collect();
+    step?.();
     this.#tidiedAt = this.#clock.now();
-    const pauseMs = PAUSE_TIMES_AS_LONG * (this.#tidiedAt - begun);
-    this.#pauseMs = Math.min(Math.max(PAUSE_MS, pauseMs), LONGEST_PAUSE_MS);
+    const tookMs = earlierMs + this.#tidiedAt - begun;
+    this.#pauseMs = Math.min(Math.max(PAUSE_MS, PAUSE_TIMES_AS_LONG * tookMs), LONGEST_PAUSE_MS);
+    if (later.length === 0) return;
+    this.#cancel = this.#clock.after(BETWEEN_STEPS_MS, () => {
+      this.#cancel = undefined;
+      this.#tidy(later, tookMs);
+    });
   }
 
   /** When the burst is over, or has to be interrupted. */
