@@ -6,8 +6,9 @@ import { podKind } from '../../src/controller/world.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { isWrite, markOf, nameOf, requestsSince, summary } from '../support/audit.ts';
 import { FakeMemcacheds, MANNERS, type Manner } from '../support/fake-memcacheds.ts';
-import { isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
+import { createReady, isReady, memcached, NAMESPACE, stage, until } from '../support/memcacheds.ts';
 import { Operator } from '../support/operator.ts';
+import { putSecret, random } from '../support/secrets.ts';
 
 const FLAGS = ['--log-level=debug'];
 const at = stage({ name: 'test-statistics', form: 'fake', fakeNodes: 6, audit: true }, FLAGS);
@@ -124,4 +125,28 @@ test('in the next round only news is written, and of who does not answer nothing
   expect(new Set(requests.map(nameOf))).toEqual(new Set(['patch memcacheds/status']));
   const ofHostile = pods.filter((pod) => pod.startsWith('hostile-'));
   expect([ofHostile.length, new Set(ofHostile).size]).toEqual([200, 200]);
+});
+
+test('what changes in a Secret may let the operator in: it tries at once, and does not wait for its time', {
+  timeout,
+}, async ({ signal }) => {
+  const logins = { 'memcached-sasl-db': `keystone@locked:${random()}\n` };
+  await putSecret(at, 'logins', logins);
+  const sasl = { enabled: true, credentialsSecretRef: { name: 'logins' } };
+  await createReady(at, memcached('locked', { security: { sasl } }), signal);
+  const { items } = await at.client.list<Pod>(podKind, {
+    namespace: NAMESPACE,
+    labelSelector: 'app.kubernetes.io/instance=locked',
+  });
+  const [host = ''] = items.map(({ status }) => status?.podIP);
+  const times = async () => (await servers.tally()).asked[host] ?? 0;
+  const isAsked = (count: number) => count > 0; // in vain: it knows no passwords
+  const { value: before } = await until(at, 'it is asked', times, isAsked, signal, PATIENCE_MS);
+  await putSecret(at, 'logins', { ...logins, 'another-key': 'of which no pod has to know' });
+  const since = performance.now();
+  const byItself = () => Math.floor((performance.now() - since) / SHORTEST_INTERVAL_MS);
+  const isEarly = (count: number) => count > before + byItself();
+  const { value: after, ms } = await until(at, 'it is asked for the Secret', times, isEarly, signal, PATIENCE_MS);
+  console.log(`asked again ${Math.round(ms)} ms after the Secret had changed`);
+  expect(after).toBeGreaterThan(before);
 });

@@ -34,7 +34,8 @@ export class Secrets {
       ...options,
       kind: secretKind,
       metadataOnly: true,
-      project: ({ metadata: { resourceVersion } }, _, key) => new Identity(key, resourceVersion),
+      project: ({ metadata: { resourceVersion } }, previous, key) =>
+        new Identity(previous instanceof Identity ? previous.key : key, resourceVersion),
     });
     this.informer.onChange((change) => {
       if (!change.new && change.old) this.forget(keyOf(change.old));

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { LogFields } from '../../runtime/log.ts';
 import { ManualClock } from '../../runtime/manual-clock.ts';
 import type { Access } from './access.ts';
@@ -209,7 +209,7 @@ test('nobody waits for longer than the interval', async () => {
   }
 });
 
-test('first questions are spread over time, and later ones asked together in the same second', async () => {
+test('while connections are made, questions are spread over time; later ones are asked together in the same second', async () => {
   const numbers = [0, 0.2, 0.4, 0.6, 0.8];
   let next = 0;
   const begun: number[] = [];
@@ -227,7 +227,25 @@ test('first questions are spread over time, and later ones asked together in the
   await vi.waitFor(() => expect(clock.timers).toBe(numbers.length));
   clock.advance(INTERVAL_MS);
   await rounds(gathered, 2 * numbers.length);
-  expect(begun.slice(numbers.length).map((ms) => ms % 1000)).toEqual(numbers.map(() => 0));
+  // Who is met now is kept in touch with, so that this is the last time that connections are made.
+  expect(new Set(begun.slice(numbers.length)).size).toBe(numbers.length);
+  await vi.waitFor(() => expect(clock.timers).toBe(numbers.length));
+  clock.advance(INTERVAL_MS);
+  await rounds(gathered, 3 * numbers.length);
+  expect(begun.slice(2 * numbers.length).map((ms) => ms % 1000)).toEqual(numbers.map(() => 0));
+  gatherer.close();
+});
+
+test('a new server that goes before it has answered holds up nobody', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] }); // nobody is given up
+  onTestFinished(() => void vi.useRealTimers());
+  const round = Promise.withResolvers<string>();
+  const { gatherer, clock } = started({ podsOf: () => [pod(0)], onGathered: round.resolve });
+  answer = () => gatherer.dismiss('default/a', 'pod-0');
+  gatherer.follow('default/a');
+  clock.advance(2000);
+  await round.promise;
+  expect([asked.length, gatherer.answersOf('default/a')]).toEqual([1, []]);
   gatherer.close();
 });
 
@@ -284,9 +302,16 @@ test('where nobody answers, servers are asked less and less often, until there a
   gatherer.hurry('default/a');
   await later(3);
   expect(pauses().slice(-2)).toEqual([60, 120]);
+  answer = (socket) => {
+    gatherer.hurry('default/a'); // a new one, in the midst of a round, which does not know of it
+    answer = (other) => other.destroy();
+    socket.destroy();
+  };
+  await later(3);
+  expect(pauses().slice(-2)).toEqual([1, 60]);
   answer = (socket) => socket.write(stats(1));
   await later(2);
-  expect(pauses().slice(-2)).toEqual([240, 60]);
+  expect(pauses().slice(-2)).toEqual([120, 60]);
   gatherer.close();
 });
 

@@ -40,7 +40,7 @@ const MOST_AT_ONCE = 400;
 const MOST_MUTE_AT_ONCE = 50;
 /** The first questions, and those to new servers, are spread over this time: to connect to a thousand at once leaves 20 MB of garbage. */
 const FIRST_MS = 2000;
-/** The others are asked together when they are due in the same second: to wake up costs more than to ask. */
+/** Those to whom a connection is kept are asked together when they are due in the same second: to wake up costs more than to ask. */
 const TOGETHER_MS = 1000;
 /** Connections are kept to servers that were met so long ago: who is new may soon go, as in a rollout, and a thousand who come together cost memory. */
 const NEW_MS = 30_000;
@@ -157,11 +157,13 @@ export class Gatherer {
 
   #scheduleNext(key: string, subject: Subject): void {
     // A little earlier each time, so that those who began together drift apart, and nobody waits for longer.
-    const ms = this.#intervalOf(key, subject) * (1 - 0.1 * this.#random());
-    this.#schedule(key, subject, Math.max(0, ms - ((this.#clock.now() + ms) % TOGETHER_MS)));
+    const ms = this.#pauseOf(key, subject) * (1 - 0.1 * this.#random());
+    const isToConnect = subject.metAt.size > subject.kept.size;
+    const early = isToConnect ? 0 : (this.#clock.now() + ms) % TOGETHER_MS;
+    this.#schedule(key, subject, Math.max(0, ms - early));
   }
 
-  #intervalOf(key: string, { inVain }: Subject): number {
+  #pauseOf(key: string, { inVain }: Subject): number {
     const ms = this.#options.intervalOf(key);
     return Math.max(ms, Math.min(ms * 2 ** (inVain - 1), LATEST_MS));
   }
@@ -174,7 +176,8 @@ export class Gatherer {
       const access = await this.#options.accessOf(key);
       const answers = await Promise.all(pods.map((pod) => this.#askPolitely(key, subject, pod, access)));
       if (this.#subjects.get(key) !== subject) return forgetOthers(subject, new Set());
-      subject.inVain = pods.length === 0 || answers.some((answer) => answer) ? 0 : subject.inVain + 1;
+      const isInVain = pods.length > 0 && !answers.some((answer) => answer) && subject.state !== 'missing somebody';
+      subject.inVain = isInVain ? subject.inVain + 1 : 0;
       const serving = new Set(this.#options.podsOf(key).map(({ name }) => name)); // some may have gone meanwhile
       subject.answers = answers.flatMap((answer) => (answer && serving.has(answer.pod) ? [answer] : []));
       this.#options.onGathered(key);
@@ -217,12 +220,11 @@ export class Gatherer {
     }
     hangUp(subject, name);
     const acquaintance = await meet(server);
+    subject.kept.set(name, { access, acquaintance });
     const now = this.#clock.now();
     const metAt = subject.metAt.get(name) ?? now;
     subject.metAt.set(name, metAt);
-    const isNew = now - metAt < NEW_MS;
-    if (!isNew) subject.kept.set(name, { access, acquaintance });
-    return acquaintance.figures().finally(() => isNew && acquaintance.close());
+    return acquaintance.figures().finally(() => now - metAt < NEW_MS && hangUp(subject, name));
   }
 }
 
