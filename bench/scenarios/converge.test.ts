@@ -14,9 +14,11 @@ const arrival: Convergence = {
   reconciles: 3000,
   queuedMs: 1000,
   cpuMs: 8000,
+  restMs: 200,
   emptyMB: 58,
   peakMB: 85,
   settledMB: 76,
+  scrapedPeakMB: 86,
   fileMB: 45,
   others: 0.01,
 };
@@ -32,6 +34,7 @@ test('two arrivals are the mean of what they took and the most memory, and leave
     reconciles: 3100,
     queuedMs: 2000,
     cpuMs: 9000,
+    restMs: 400,
     peakMB: 91,
   };
   expect(together([arrival, other])).toEqual({
@@ -44,6 +47,7 @@ test('two arrivals are the mean of what they took and the most memory, and leave
     reconciles: 3050,
     queuedMs: 1500,
     cpuMs: 8500,
+    restMs: 300,
     peakMB: 91,
   });
 });

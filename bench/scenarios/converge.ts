@@ -28,9 +28,13 @@ export interface Convergence {
   /** For how long one of them waited for a worker, or for its turn, on average. */
   readonly queuedMs: number;
   readonly cpuMs: number;
+  /** CPU in the time after that, in which connections to the servers are made that are kept. */
+  readonly restMs: number;
   readonly emptyMB: number;
   readonly peakMB: number;
   readonly settledMB: number;
+  /** The peak, when the page of metrics has been read as well. */
+  readonly scrapedPeakMB: number;
   readonly fileMB: number;
   /** What others had of the machine meanwhile, from 0 to 1. */
   readonly others: number;
@@ -54,9 +58,10 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
   const [times, others] = await machine.during([operator.pid], () => arrival({ site, operator, ...scene }));
   const requests = await settled(operator, audit, scene.signal);
   const { cpuMs } = await operator.usage();
-  const metric = await site.metricsOf(operator);
   await rested(scene.signal);
-  const { residentMB: settledMB, peakMB, fileMB } = await operator.usage();
+  const { residentMB: settledMB, peakMB, fileMB, cpuMs: cpuRestedMs } = await operator.usage();
+  const metric = await site.metricsOf(operator); // after all that is judged: it takes memory and CPU, too
+  const { peakMB: scrapedPeakMB } = await operator.usage();
   return {
     count,
     floor,
@@ -68,9 +73,11 @@ export async function converge({ site, operator, ...scene }: Scene, floor: Floor
     reconciles: metric('controller_runtime_reconcile_total'),
     queuedMs: (1000 * metric(`${QUEUED}_sum`)) / metric(`${QUEUED}_count`),
     cpuMs: cpuMs - before.cpuMs,
+    restMs: cpuRestedMs - cpuMs,
     emptyMB: before.residentMB,
     peakMB,
     settledMB,
+    scrapedPeakMB,
     fileMB,
     others,
   };
@@ -110,8 +117,18 @@ export function together(crowds: readonly Convergence[]): Convergence {
   const sorts = new Set(counts.flatMap(Object.keys));
   return {
     ...first,
-    ...meansOf(crowds, ['createdMs', 'childrenMs', 'readyMs', 'requests', 'writes', 'reconciles', 'queuedMs', 'cpuMs']),
-    ...greatestOf(crowds, ['refused', 'emptyMB', 'peakMB', 'settledMB', 'fileMB', 'others']),
+    ...meansOf(crowds, [
+      'createdMs',
+      'childrenMs',
+      'readyMs',
+      'requests',
+      'writes',
+      'reconciles',
+      'queuedMs',
+      'cpuMs',
+      'restMs',
+    ]),
+    ...greatestOf(crowds, ['refused', 'emptyMB', 'peakMB', 'settledMB', 'scrapedPeakMB', 'fileMB', 'others']),
     floor: {
       ...meansOf(floors, ['memcachedsMs', 'childrenMs', 'cpuMs']),
       ...greatestOf(floors, ['others']),
@@ -143,6 +160,7 @@ export function rowsOf(crowd: Convergence, reference: Convergence | undefined, b
     row('reconciles per Memcached', crowd.reconciles / count),
     row('  each waited for a worker or its turn, s', crowd.queuedMs / 1000),
     row('CPU per Memcached, ms', cpuMs, { reference: floor.cpuMs, others, ...most(20) }),
+    row('  while connections are made that are kept, ms', crowd.restMs / count),
     ...(reference && crowd.count > reference.count
       ? [
           row('  beside the reference crowd, ms', cpuMs, {
@@ -153,6 +171,7 @@ export function rowsOf(crowd: Convergence, reference: Convergence | undefined, b
         ]
       : []),
     row('memory at its peak, MB', crowd.peakMB, { reference: bareNodeMB, ...most(90) }),
+    row('  and when the page of its metrics has been read, MB', crowd.scrapedPeakMB, { reference: bareNodeMB }),
     row('memory when settled, MB', crowd.settledMB, { reference: bareNodeMB }),
     row("  of it pages of Node's own file, MB", crowd.fileMB),
     row('memory without Memcacheds, MB', crowd.emptyMB, { reference: bareNodeMB }),
