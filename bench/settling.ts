@@ -10,7 +10,7 @@ const SETTLED_WITHIN_S = 1200;
 /** A process that follows a handful of idle watches takes less, even while it is profiled, or asks 10,000 servers once a minute. */
 const IDLE_CPU_MS_PER_S = 200;
 /**
- * Everything is collected at most once a minute. A server is asked once a minute, and kept in touch with once it is not new:
+ * Everything is collected once a minute, or more seldom. A server is asked once a minute, and kept in touch with once it is not new:
  * who was half a minute old, less a moment, when it was asked, has to wait for the next time.
  */
 const ROUND_MS = 92_000;

@@ -64,31 +64,60 @@ test.each([
   expect(begun).toEqual(expected);
 });
 
-test('several steps follow each other, and the pause is that for all of them', () => {
+function inSteps() {
   const clock = new ManualClock();
   const done: [string, number][] = [];
-  const step = (name: string, ms: number) => () => {
-    done.push([name, clock.now()]);
-    clock.advance(ms);
-  };
-  const tidying = new Tidying([step('first', 400), step('second', 600)], clock);
+  const step = (name: string) => () => void done.push([name, clock.now()]);
+  return { clock, done, tidying: new Tidying([step('first'), step('second')], clock) };
+}
+
+test('several steps follow each other, unless there is work again', () => {
+  const { clock, done, tidying } = inSteps();
   tidying.soon();
-  clock.advance(4000);
-  tidying.soon(); // it will be tidied up after in a moment
-  clock.advance(10_000);
+  clock.advance(60_000);
   expect([done, clock.timers]).toEqual([
     [
       ['first', 3000],
-      ['second', 5400],
+      ['second', 5000],
     ],
     0,
   ]);
   tidying.soon();
-  clock.advance(600_000);
-  expect(done.slice(2)).toEqual([
-    ['first', 506_000],
-    ['second', 508_400],
+  clock.advance(6000);
+  expect(done.slice(2)).toEqual([['first', 65_000]]);
+  tidying.soon(); // a second later
+  clock.advance(60_000);
+  expect([done.slice(3), clock.timers]).toEqual([[['second', 69_000]], 0]);
+});
+
+test('work that does not end is interrupted for all steps', () => {
+  const { clock, done, tidying } = inSteps();
+  for (let second = 0; second < 130; second += 1) {
+    tidying.soon();
+    clock.advance(1000);
+  }
+  expect(done).toEqual([
+    ['first', 60_000],
+    ['second', 62_000],
+    ['first', 122_000],
+    ['second', 124_000],
   ]);
+});
+
+test('the pause is that for all steps together', () => {
+  const clock = new ManualClock();
+  const begun: number[] = [];
+  const step = (ms: number) => () => {
+    begun.push(clock.now());
+    clock.advance(ms);
+  };
+  const tidying = new Tidying([step(200), step(300)], clock);
+  tidying.soon();
+  clock.advance(4000);
+  clock.advance(4000);
+  tidying.soon();
+  clock.advance(600_000);
+  expect(begun.slice(0, 3)).toEqual([3000, 5200, 255_500]);
 });
 
 test('stopped, it collects nothing', () => {

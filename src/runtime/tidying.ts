@@ -5,7 +5,7 @@ import { type Clock, systemClock } from './clock.ts';
 const QUIET_MS = 3000;
 /**
  * To collect everything takes a tenth of a second with 500 Memcacheds and two with 5,000, in which nothing else goes
- * on: so seldom, the more seldom the longer it takes, and in the midst of work only where that does not end for so long.
+ * on: so seldom, the more seldom the longer all steps take, and in the midst of work only where that does not end for so long.
  */
 const PAUSE_MS = 60_000;
 const PAUSE_TIMES_AS_LONG = 500;
@@ -18,10 +18,14 @@ const BETWEEN_STEPS_MS = 2000;
 export class Tidying {
   readonly #steps: readonly (() => void)[];
   readonly #clock: Clock;
+  /** How many steps have been taken since it was tidy, and how long they took. */
+  #taken = 0;
+  #tookMs = 0;
   /** Since when there has been work, and when some came last. */
   #busySince = 0;
   #busyAt = 0;
-  #tidiedAt = Number.NEGATIVE_INFINITY;
+  /** Before that no step is taken. */
+  #earliest = Number.NEGATIVE_INFINITY;
   #pauseMs = PAUSE_MS;
   #cancel: (() => void) | undefined;
 
@@ -32,10 +36,11 @@ export class Tidying {
 
   /** There is work. When there has been none for a moment, what it has left behind is collected. */
   soon(): void {
-    this.#busyAt = this.#clock.now();
-    if (this.#cancel) return;
-    this.#busySince = this.#busyAt;
-    this.#wait();
+    const now = this.#clock.now();
+    const isAfresh = !this.#cancel || now >= this.#busyAt + QUIET_MS;
+    if (isAfresh) this.#busySince = now;
+    this.#busyAt = now;
+    if (!this.#cancel) this.#wait();
   }
 
   stop(): void {
@@ -44,26 +49,28 @@ export class Tidying {
   }
 
   #wait(): void {
-    const due = Math.max(this.#overAt(), this.#tidiedAt + this.#pauseMs);
+    const due = Math.max(this.#overAt(), this.#earliest);
     this.#cancel = this.#clock.after(Math.max(0, due - this.#clock.now()), () => {
       if (this.#clock.now() < this.#overAt()) return this.#wait();
       this.#cancel = undefined;
-      this.#tidy(this.#steps);
+      this.#step();
     });
   }
 
-  /** Work that comes between two steps is tidied up after by the last one. */
-  #tidy([step, ...later]: readonly (() => void)[], earlierMs = 0): void {
+  #step(): void {
     const begun = this.#clock.now();
-    step?.();
-    this.#tidiedAt = this.#clock.now();
-    const tookMs = earlierMs + this.#tidiedAt - begun;
-    this.#pauseMs = Math.min(Math.max(PAUSE_MS, PAUSE_TIMES_AS_LONG * tookMs), LONGEST_PAUSE_MS);
-    if (later.length === 0) return;
-    this.#cancel = this.#clock.after(BETWEEN_STEPS_MS, () => {
-      this.#cancel = undefined;
-      this.#tidy(later, tookMs);
-    });
+    this.#steps[this.#taken]?.();
+    const ended = this.#clock.now();
+    this.#taken += 1;
+    this.#tookMs += ended - begun;
+    if (this.#taken < this.#steps.length) {
+      this.#earliest = ended + BETWEEN_STEPS_MS;
+      return this.#wait();
+    }
+    this.#pauseMs = Math.min(Math.max(PAUSE_MS, PAUSE_TIMES_AS_LONG * this.#tookMs), LONGEST_PAUSE_MS);
+    this.#earliest = ended + this.#pauseMs;
+    this.#taken = 0;
+    this.#tookMs = 0;
   }
 
   /** When the burst is over, or has to be interrupted. */

@@ -103,6 +103,16 @@ export class Gatherer {
     const subject = this.#subjects.get(key);
     if (!subject) return;
     subject.inVain = 0;
+    this.#askSoon(key, subject);
+  }
+
+  /** Servers may let us in now who did not: who was asked in vain is asked in a moment. Who answers is not pressed. */
+  retry(key: string): void {
+    const subject = this.#subjects.get(key);
+    if (subject && subject.inVain > 0) this.#askSoon(key, subject);
+  }
+
+  #askSoon(key: string, subject: Subject): void {
     if (subject.state === 'asking') subject.state = 'missing somebody';
     if (subject.state !== 'waiting') return;
     subject.cancel();

@@ -55,10 +55,10 @@ export function gatherStatistics({ worlds, worldOf, queue, log, now, signal }: S
       gatherer.forget(keyOf(change.old));
       credentials.get(world)?.forget(keyOf(change.old));
     });
-    // It may be what we show to the servers, who need not be started anew for that.
+    // It may be what we show to servers, and they need not be started anew for that.
     world.secrets.informer.onChange((change) => {
       const secret = change.new ?? change.old;
-      if (secret) for (const memcached of world.namingSecret(keyOf(secret))) gatherer.hurry(keyOf(memcached));
+      if (secret) for (const memcached of world.namingSecret(keyOf(secret))) gatherer.retry(keyOf(memcached));
     });
     world.pods.onChange((change) => {
       const [before, after] = [change.old && servingPod(change.old), change.new && servingPod(change.new)];

@@ -1,8 +1,8 @@
-import { createServer, request } from 'node:http';
+import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { TooManyCallers, type Verdict } from './caller-reviews.ts';
 import { metricsEndpoint } from './endpoint.ts';
 
@@ -10,7 +10,13 @@ async function start(review: (token: string) => Promise<Verdict>, pieces: Iterab
   const errors: unknown[] = [];
   const log = { debug() {}, info() {}, error: (message: string, fields = {}) => void errors.push([message, fields]) };
   const handle = metricsEndpoint({ registry: { pieces: () => pieces }, callers: { review }, log });
-  const server = createServer((asked, answer) => void handle(asked, answer)).listen(0, '127.0.0.1');
+  /** They would be told of by the server, if they failed. */
+  const handled: Promise<void>[] = [];
+  const answers: ServerResponse[] = [];
+  const server = createServer((asked, answer) => {
+    answers.push(answer);
+    handled.push(handle(asked, answer));
+  }).listen(0, '127.0.0.1');
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
@@ -31,7 +37,7 @@ async function start(review: (token: string) => Promise<Verdict>, pieces: Iterab
       });
       call.end();
     });
-  return { ask, errors, port };
+  return { ask, errors, port, handled, answers };
 }
 
 const bearer = { authorization: 'Bearer abc' };
@@ -60,11 +66,31 @@ test('who hangs up in the midst of the page ends it, and nobody is told', async 
       ended.resolve();
     }
   }
-  const { port, errors } = await start(async () => ({ is: 'allowed' }), { [Symbol.iterator]: endless });
+  const { port, errors, handled } = await start(async () => ({ is: 'allowed' }), { [Symbol.iterator]: endless });
   const call = request({ port, host: '127.0.0.1', path: '/metrics', headers: bearer }).end();
   call.once('response', (answer) => answer.once('data', () => answer.destroy()));
   await ended.promise;
-  expect(errors).toEqual([]);
+  await Promise.all(handled);
+  expect([handled.length, errors]).toEqual([1, []]);
+});
+
+test('who hangs up before it is known who that is gets no page, and nobody is told', async () => {
+  const [asked, known] = [Promise.withResolvers<void>(), Promise.withResolvers<Verdict>()];
+  const review = () => {
+    asked.resolve();
+    return known.promise;
+  };
+  const { port, errors, handled, answers } = await start(review, {
+    [Symbol.iterator]: () => expect.unreachable(),
+  });
+  const headers = { ...bearer, 'accept-encoding': 'gzip' };
+  const call = request({ port, host: '127.0.0.1', path: '/metrics', headers }).end();
+  await asked.promise;
+  call.once('error', () => {}).destroy();
+  await vi.waitFor(() => expect(answers[0]?.destroyed).toBe(true));
+  known.resolve({ is: 'allowed' });
+  await Promise.all(handled);
+  expect([handled.length, errors]).toEqual([1, []]);
 });
 
 test.for([

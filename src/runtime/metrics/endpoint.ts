@@ -31,6 +31,7 @@ export function metricsEndpoint({ registry, callers, log }: EndpointOptions) {
       response.writeHead(refusal.status, headers).end(`${refusal.text}\n`);
       return;
     }
+    if (response.destroyed) return; // nobody waits any more
     const isPacked = /\bgzip\b/.test(String(request.headers['accept-encoding']));
     response.writeHead(200, { 'content-type': CONTENT_TYPE, ...(isPacked && { 'content-encoding': 'gzip' }) });
     const page = Readable.from(registry.pieces());
